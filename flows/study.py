@@ -1,0 +1,248 @@
+"""The study file: strict YAML that names the data and every choice that can change a number."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from udfs.errors import CalibraryError
+
+DEFINITION_VERSION = "1"
+"""Version of the definitions in `udfs`; raised whenever a published number would change."""
+
+SMALL_STUDY = Path(__file__).parent / "studies" / "small_study.yml"
+
+StudyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+
+class StudyError(CalibraryError):
+    """A study file or an option describes something that cannot be run."""
+
+
+class StrictModel(BaseModel):
+    """Frozen; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class StudySettings(StrictModel):
+    """The choices of one study, resolved: the columns of ``raw.studies``.
+
+    Characters, words and tokens are counts; limits are inclusive.
+    """
+
+    study_name: StudyName
+    study_file_name: str | None = None
+    stories_per_prompt: int = Field(default=10, ge=2)
+    samples_per_prompt: int | None = Field(default=None, ge=1)
+    prompt_count: int | None = Field(default=500, ge=4)
+    minimum_prompt_characters: int = Field(default=20, ge=0)
+    maximum_prompt_characters: int = Field(default=500, ge=1)
+    minimum_story_tokens: int = Field(default=52, ge=0)
+    maximum_story_tokens: int = Field(default=987, ge=1)
+    tokenizer_name: str = "auto"
+    selection_seed: int = 20240
+    embedding_model_name: str = "auto"
+    embedding_max_tokens: int = Field(default=256, ge=3)
+    tagging_model_name: str = "auto"
+    tagging_max_characters: int = Field(default=5000, ge=1)
+    minimum_common_words: int = Field(default=20, ge=1)
+    definition_version: str = DEFINITION_VERSION
+
+    @model_validator(mode="after")
+    def _limits_are_ordered(self) -> Self:
+        for unit in ("prompt_characters", "story_tokens"):
+            low, high = getattr(self, f"minimum_{unit}"), getattr(self, f"maximum_{unit}")
+            if low > high:
+                message = f"minimum_{unit} must be at most maximum_{unit}, got {low} and {high}"
+                raise ValueError(message)
+        return self
+
+
+class StoriesInput(StrictModel):
+    """Human stories: a file or folder, or a Hugging Face data set id."""
+
+    path: str
+    prompts: str | None = None
+    """A second file with the prompts, joined on the prompt id."""
+    prompt_id_column: str | None = None
+    prompt_column: str | None = None
+    text_column: str | None = None
+    delimiter: str | None = None
+    split: str | None = None
+    """Split of a Hugging Face data set."""
+
+
+class GenerationsInput(StrictModel):
+    """Texts produced elsewhere by language models."""
+
+    path: str
+    prompts: str | None = None
+    prompt_id_column: str | None = None
+    prompt_column: str | None = None
+    text_column: str | None = None
+    language_model: str | None = None
+    """A constant name, for a file of one language model."""
+    language_model_column: str | None = None
+    decoding_strategy: str | None = None
+    decoding_strategy_column: str | None = None
+    sample_index_column: str | None = None
+    seed_column: str | None = None
+    stop_reason_column: str | None = None
+    sampling_temperature_column: str | None = None
+    delimiter: str | None = None
+
+
+class DiversityVectorsInput(StrictModel):
+    """Ready diversity vectors, long or side by side."""
+
+    path: str
+    delimiter: str | None = None
+
+
+class Study(StrictModel):
+    """A study file, checked."""
+
+    study_name: StudyName
+    description: str = ""
+    stories: tuple[StoriesInput, ...] = ()
+    generations: tuple[GenerationsInput, ...] = ()
+    diversity_vectors: tuple[DiversityVectorsInput, ...] = ()
+    settings: StudySettings
+    folder: Path
+    """Folder of the study file: relative paths start there."""
+
+    def resolve(self, path: str) -> str:
+        """Return *path* as seen from the study file, or as it is where nothing lies there.
+
+        A Hugging Face data set id is not a file: it stays as written.
+        """
+        candidate = self.folder / Path(path).expanduser()
+        return str(candidate) if candidate.exists() or path.startswith(".") else path
+
+
+SETTING_KEYS = frozenset(StudySettings.model_fields) - {
+    "study_name",
+    "study_file_name",
+    "definition_version",
+}
+INPUT_KEYS = frozenset({"study_name", "description", "stories", "generations", "diversity_vectors"})
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """Safe loading, and a key given twice is an error instead of the last one winning."""
+
+
+def _construct_unique_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if key in seen:
+            place = key_node.start_mark
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {key!r} is given twice", place
+            )
+        seen.add(key)
+    return loader.construct_mapping(node, deep=True)
+
+
+_UniqueKeyLoader.add_constructor(
+    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_unique_mapping
+)
+
+
+def load_study(path: Path) -> Study:
+    """Read and check the study file at *path*.
+
+    Raises
+    ------
+    StudyError
+        The file is missing, is not YAML, has an unknown key (with the nearest known one), a key
+        twice, or a value out of range; the sentence names file, line where known, key and value.
+    """
+    document = _read_mapping(path)
+    _refuse_unknown_keys(document, INPUT_KEYS | SETTING_KEYS, str(path))
+    for section, model in (
+        ("stories", StoriesInput),
+        ("generations", GenerationsInput),
+        ("diversity_vectors", DiversityVectorsInput),
+    ):
+        entries = document.get(section, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise StudyError(
+                f"{section} must be a list of mappings that each have a path, "
+                f"got {entries!r} in {path}; write '- path: FILE'."
+            )
+        for entry in entries:
+            _refuse_unknown_keys(entry, frozenset(model.model_fields), f"{path}, {section}")
+    chosen = {key: value for key, value in document.items() if key in SETTING_KEYS}
+    inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
+    for section in ("stories", "generations", "diversity_vectors"):
+        inputs[section] = tuple(inputs.get(section, ()))
+    try:
+        settings = StudySettings(
+            study_name=document.get("study_name", ""), study_file_name=path.name, **chosen
+        )
+        study = Study(settings=settings, folder=path.absolute().parent, **inputs)
+    except ValidationError as error:
+        raise StudyError(_validation_sentence(error, path)) from None
+    if not (study.stories or study.generations or study.diversity_vectors):
+        raise StudyError(
+            f"a study must name at least one input, got none in {path}; "
+            "add stories, generations or diversity_vectors."
+        )
+    return study
+
+
+def settings_with(settings: StudySettings, **changes: object) -> StudySettings:
+    """Return *settings* with *changes* applied and checked; None means unchanged.
+
+    Raises
+    ------
+    StudyError
+        A changed value is out of range.
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    try:
+        return StudySettings(**{**settings.model_dump(), **given})
+    except ValidationError as error:
+        raise StudyError(_validation_sentence(error, None)) from None
+
+
+def _read_mapping(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StudyError(f"a study file must exist, found none at {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path} must be a readable UTF-8 study file: {error}.") from None
+    try:
+        document = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise StudyError(f"{path}{place} must be valid YAML: {problem}.") from None
+    if not isinstance(document, dict):
+        raise StudyError(f"{path} must hold a mapping of keys to values, got {document!r}.")
+    return document
+
+
+def _refuse_unknown_keys(mapping: dict[str, Any], known: frozenset[str], place: str) -> None:
+    for key in mapping:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(sorted(known))}."
+            raise StudyError(f"every key must be known, got {key!r} in {place}; {hint}")
+
+
+def _validation_sentence(error: ValidationError, path: Path | None) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "settings"
+    place = f" in {path}" if path is not None else ""
+    got = "" if first["type"] == "missing" or not first["loc"] else f", got {first['input']!r}"
+    return f"{name} must be valid{got}{place}: {first['msg']}."
