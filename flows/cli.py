@@ -1,0 +1,210 @@
+"""The console script ``calibrary``: arguments in, one stage run, a sentence or JSON out.
+
+Heavy libraries are imported inside the commands that need them, after the environment is set.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import typer
+
+from flows.command import (
+    CommandContext,
+    DebugOption,
+    HomeOption,
+    JsonOption,
+    QuietOption,
+    remember_globals,
+    with_global_options,
+)
+from flows.ingest_commands import ingest_app
+from flows.query import QueryError, QueryFormat, answer, write_answer, write_parquet
+from flows.study import SMALL_STUDY
+from udfs.errors import CalibraryError
+
+app = typer.Typer(
+    name="calibrary",
+    help="The calibration warehouse for language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(ingest_app, name="ingest")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"calibrary {metadata.version('calibrary')}")
+        raise typer.Exit
+
+
+@app.callback()
+def global_options(
+    home: HomeOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Run one stage of a study, or ask the published snapshot in SQL."""
+    remember_globals(home=home, quiet=quiet, as_json=as_json, debug=debug)
+
+
+@app.command("run")
+@with_global_options
+def run_command(
+    context: CommandContext,
+    study: Annotated[
+        Path, typer.Argument(help="Study file (YAML); the shipped small study if not given.")
+    ] = SMALL_STUDY,
+) -> None:
+    """Run a whole study: ingest, measure, build, publish. Resumable."""
+    from flows.run_study import run
+
+    summary = run(context.settings, study)
+    context.show(summary.as_record(), summary.as_text())
+
+
+@app.command("measure")
+@with_global_options
+def measure_command(
+    context: CommandContext,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Only this study; all of the home if not given.")
+    ] = None,
+) -> None:
+    """Compute embeddings, word sets and part-of-speech bigrams that are still missing."""
+    from flows.measure import measure_studies
+
+    report = measure_studies(context.settings, name)
+    context.show(report.as_record(), report.as_text())
+
+
+@app.command("build")
+@with_global_options
+def build_command(context: CommandContext) -> None:
+    """Build the marts with dbt and publish them as the new snapshot."""
+    from flows.publish_marts import build_and_publish
+
+    report = build_and_publish(context.settings)
+    context.show(report.as_record(), report.as_text())
+
+
+@app.command("status")
+@with_global_options
+def status_command(context: CommandContext) -> None:
+    """Show what is done, what is missing, what was rejected and why."""
+    from flows.status import read_status, status_text
+
+    status = read_status(context.settings)
+    context.show(status, status_text(status))
+
+
+@app.command("query")
+@with_global_options
+def query_command(
+    context: CommandContext,
+    sql: Annotated[str, typer.Argument(help="One SQL statement, or - to read it from stdin.")],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", help="Write a Parquet file instead of printing.")
+    ] = None,
+) -> None:
+    """Answer SQL from the published snapshot."""
+    if context.as_json + as_csv + (parquet is not None) > 1:
+        raise click.UsageError("choose one of --csv, --json and --parquet.")
+    table = answer(context.settings.home, sys.stdin.read() if sql == "-" else sql)
+    if parquet is not None:
+        write_parquet(table, parquet)
+        context.reporter.note(f"{table.num_rows:,} rows written to {parquet}")
+        return
+    form = QueryFormat.JSON if context.as_json else QueryFormat.TABLE
+    write_answer(table, QueryFormat.CSV if as_csv else form, sys.stdout)
+
+
+@app.command("docs")
+@with_global_options
+def docs_command(
+    context: CommandContext,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine.")] = False,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 8080,
+) -> None:
+    """Build the dbt docs: every table and column, with lineage, as one static page."""
+    from flows.build import build_docs
+    from flows.docs_server import serve_page
+
+    page = build_docs(context.settings)
+    context.show({"page": str(page)}, f"docs written to {page}")
+    if serve:
+        serve_page(page, port)
+
+
+@app.command("doctor")
+@with_global_options
+def doctor_command(context: CommandContext) -> None:
+    """Check versions, models, devices, disk and locks, and say what to do."""
+    from flows.doctor import examine
+
+    findings = examine(context.settings)
+    lines = [
+        f"{'ok     ' if finding.is_well else 'PROBLEM'} {finding.check}: {finding.finding}"
+        for finding in findings
+    ]
+    context.show(
+        {"checks": [vars(finding) for finding in findings]},
+        "\n".join(lines),
+    )
+    if not all(finding.is_well for finding in findings):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the console script: exit code 0 done, 1 failed, 2 wrong usage."""
+    sys.exit(run_cli(sys.argv[1:]))
+
+
+def run_cli(arguments: list[str]) -> int:
+    """Run the command line *arguments* and return the exit code."""
+    debug = "--debug" in arguments
+    try:
+        result: Any = app(arguments, standalone_mode=False, prog_name="calibrary")
+    except click.UsageError as error:
+        error.show()
+        return 2
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        return _fail("interrupted; what was finished is kept, the same command resumes.")
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except CalibraryError as error:
+        if debug:
+            raise
+        return _fail(str(error))
+    except Exception as error:
+        if debug:
+            raise
+        kind = type(error).__name__
+        return _fail(
+            f"an error that should have had a better sentence: {kind}: "
+            f"{' '.join(str(error).split())}; the warehouse keeps what was finished; "
+            "run again with --debug for the traceback."
+        )
+    return int(result or 0)
+
+
+def _fail(sentence: str) -> int:
+    sys.stderr.write(f"calibrary: {sentence}\n")
+    return 1
+
+
+__all__ = ["QueryError", "app", "main", "run_cli"]

@@ -1,0 +1,163 @@
+"""Check what a run needs on this machine and say what to do about what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from flows.provenance import PROJECT_ROOT
+from flows.settings import Settings
+from udfs.errors import CalibraryError
+from udfs.packaged_models import resolve_model
+from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
+
+SMALLEST_FREE_BYTES = 2 * 1024**3
+"""A study of 100,000 stories takes about 1 GB, twice while a new snapshot is written."""
+
+OFFLINE_MODELS = ("packaged:all-minilm-l6-v2", "packaged:en_core_web_sm")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: what was looked at, whether it is well, and the remedy where it is not."""
+
+    check: str
+    is_well: bool
+    finding: str
+
+
+def examine(settings: Settings) -> tuple[Finding, ...]:
+    """Run every check; none of them changes a file of the home."""
+    checks: tuple[tuple[str, Callable[[Settings], str]], ...] = (
+        ("python", _python),
+        ("packages", _packages),
+        ("models", _models),
+        ("device", _device),
+        ("home", _home),
+        ("disk", _disk),
+        ("work file", _work_file),
+        ("snapshot", _snapshot),
+    )
+    return tuple(_findings(checks, settings))
+
+
+def _findings(
+    checks: tuple[tuple[str, Callable[[Settings], str]], ...], settings: Settings
+) -> Iterator[Finding]:
+    for name, check in checks:
+        try:
+            yield Finding(name, is_well=True, finding=check(settings))
+        except (CalibraryError, OSError) as error:
+            yield Finding(name, is_well=False, finding=str(error))
+
+
+class UnwellError(CalibraryError):
+    """A check found something that a run would stumble over."""
+
+
+def _python(settings: Settings) -> str:
+    if sys.version_info < (3, 11):
+        raise UnwellError(f"Python must be 3.11 or newer, got {sys.version.split()[0]}.")
+    return sys.version.split()[0]
+
+
+def _packages(settings: Settings) -> str:
+    """Compare what is installed with the lock file, where the checkout has one."""
+    lock = PROJECT_ROOT / "requirements.lock"
+    if not lock.exists():
+        return "no lock file beside this installation; nothing to compare with"
+    differing = []
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        requirement = line.split(";")[0].strip()
+        name, _, version = requirement.partition("==")
+        try:
+            installed = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue  # a package of another platform or extra
+        if installed.split("+")[0] != version:
+            differing.append(f"{name} {installed} (locked {version})")
+    if differing:
+        raise UnwellError(
+            f"packages must be the locked ones, got {', '.join(differing)}; "
+            "run `make setup`, or go on knowing that results were measured with the locked ones."
+        )
+    return f"as in {lock.name}"
+
+
+def _models(settings: Settings) -> str:
+    missing = []
+    for name in OFFLINE_MODELS:
+        try:
+            resolve_model(name)
+        except CalibraryError as error:
+            missing.append(str(error))
+    if missing:
+        raise UnwellError(" ".join(missing))
+    return "embedding and tagging models found in installed packages"
+
+
+def _device(settings: Settings) -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}"
+    if settings.device and settings.device != "cpu":
+        raise UnwellError(
+            f"CALIBRARY_DEVICE must be a device torch can see, got {settings.device!r} and no GPU; "
+            "unset it to run on the CPU."
+        )
+    return f"CPU, {os.cpu_count()} cores, torch {torch.__version__}"
+
+
+def _home(settings: Settings) -> str:
+    folder = settings.home
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UnwellError(
+            f"the home must be writable, got {error.strerror} at {folder}; choose one with --home."
+        ) from None
+    return str(settings.home)
+
+
+def _disk(settings: Settings) -> str:
+    folder = settings.home
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < SMALLEST_FREE_BYTES:
+        raise UnwellError(
+            f"2 GB must be free on the home's disk, got {free / 1e9:.1f} GB at {folder}; "
+            "free some, or choose another home with --home."
+        )
+    return f"{free / 1e9:,.0f} GB free"
+
+
+def _work_file(settings: Settings) -> str:
+    path = work_path(settings.home)
+    if not path.exists():
+        return "none yet; the first run makes it"
+    with open_warehouse(path, read_only=True):
+        return _size(path)
+
+
+def _snapshot(settings: Settings) -> str:
+    path = snapshot_path(settings.home)
+    if not path.exists():
+        return "none yet; the first build publishes it"
+    with open_snapshot(settings.home):
+        return _size(path)
+
+
+def _size(path: Path) -> str:
+    return f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
+

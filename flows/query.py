@@ -1,0 +1,137 @@
+"""Answer SQL from the published snapshot, as a table, CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import decimal
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from udfs.errors import CalibraryError
+from warehouse.connection import open_snapshot
+
+LONGEST_CELL = 120
+
+
+class QueryError(CalibraryError):
+    """The SQL could not be answered from the snapshot."""
+
+
+class QueryFormat(StrEnum):
+    """How the answer is printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+def answer(home: Path, sql: str) -> pa.Table:
+    """Run one *sql* statement on the snapshot of *home*, read-only, and return its rows.
+
+    The schema ``marts`` is searched first, so that a mart needs no prefix.
+
+    Raises
+    ------
+    QueryError
+        The text is not one statement that DuckDB can answer; the sentence is DuckDB's.
+    """
+    with open_snapshot(home) as connection:
+        connection.execute("set search_path = 'marts'")
+        connection.execute("set timezone = 'UTC'")
+        try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise QueryError(
+                    f"a query must be one SQL statement, got {len(statements)}; "
+                    "give them one at a time."
+                )
+            relation = connection.execute(statements[0])
+            return relation.to_arrow_table()
+        except duckdb.Error as error:
+            first_lines = " ".join(str(error).split("\n\nLINE")[0].split())
+            raise QueryError(
+                f"the query must be answerable from the snapshot: {first_lines}"
+            ) from None
+
+
+def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
+    """Print *table*: CSV and JSON keep every digit, the table is for reading."""
+    if form is QueryFormat.JSON:
+        rows = [
+            {name: _json_value(value) for name, value in row.items()} for row in table.to_pylist()
+        ]
+        json.dump(rows, stream, ensure_ascii=False, allow_nan=False)
+        stream.write("\n")
+    elif form is QueryFormat.CSV:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(table.column_names)
+        for row in table.to_pylist():
+            writer.writerow([_csv_value(value) for value in row.values()])
+    else:
+        _print_table(table, stream)
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write *table* to *path*, replacing it only when the new file is whole."""
+    part = path.with_name(path.name + ".part")
+    try:
+        pq.write_table(table, part)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise QueryError(f"{path} must be writable: {error}.") from None
+
+
+def _json_value(value: Any) -> Any:
+    """Keep what JSON has; NaN and infinities, which it has not, become their names."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _json_value(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(inner) for inner in value]
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _csv_value(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(_json_value(value), ensure_ascii=False)
+    return _json_value(value)
+
+
+def _print_table(table: pa.Table, stream: IO[str]) -> None:
+    console = Console(file=stream, highlight=False)
+    if stream is not sys.stdout or not stream.isatty():
+        console.width = 10_000
+    shown = Table(*(Text(name) for name in table.column_names))
+    for row in table.to_pylist():
+        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+    console.print(shown)
+    console.print(f"{table.num_rows:,} row{'' if table.num_rows == 1 else 's'}", markup=False)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = str(_csv_value(value)).replace("\n", "\\n")
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
