@@ -20,7 +20,9 @@ from flows.settings import Settings, configure_environment, load_settings
 
 HomeOption = Annotated[
     Path | None,
-    typer.Option("--home", help="Folder of the warehouse (default: $CALIBRARY_HOME or .calibrary)."),
+    typer.Option(
+        "--home", help="Folder of the warehouse (default: $CALIBRARY_HOME or .calibrary)."
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -81,9 +83,7 @@ def with_global_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapper(**arguments: Any) -> None:
         before = click.get_current_context().find_root().obj or {}
-        chosen = {
-            name: arguments.pop(name, None) or before.get(name) for name in GLOBAL_OPTIONS
-        }
+        chosen = {name: arguments.pop(name, None) or before.get(name) for name in GLOBAL_OPTIONS}
         settings = load_settings(chosen["home"])
         configure_environment(settings)
         reporter = Reporter(quiet=bool(chosen["quiet"]))

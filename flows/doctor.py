@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from udfs.packaged_models import resolve_model
+from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
+
 from flows.provenance import PROJECT_ROOT
 from flows.settings import Settings
 from udfs.errors import CalibraryError
-from udfs.packaged_models import resolve_model
-from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
 
 SMALLEST_FREE_BYTES = 2 * 1024**3
 """A study of 100,000 stories takes about 1 GB, twice while a new snapshot is written."""
@@ -160,4 +161,3 @@ def _snapshot(settings: Settings) -> str:
 
 def _size(path: Path) -> str:
     return f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
-

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from warehouse.connection import open_snapshot
 
 from udfs.errors import CalibraryError
-from warehouse.connection import open_snapshot
 
 LONGEST_CELL = 120
 

@@ -236,7 +236,9 @@ def _refuse_unknown_keys(mapping: dict[str, Any], known: frozenset[str], place: 
     for key in mapping:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(sorted(known))}."
+            hint = (
+                f"did you mean {near[0]}?" if near else f"known keys: {', '.join(sorted(known))}."
+            )
             raise StudyError(f"every key must be known, got {key!r} in {place}; {hint}")
 
 

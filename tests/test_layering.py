@@ -57,5 +57,7 @@ def test_only_the_settled_top_level_folders_hold_python() -> None:
 
 def test_no_module_is_a_drawer() -> None:
     drawers = {"utils.py", "util.py", "helpers.py", "helper.py", "common.py", "misc.py"}
-    found = [path for path in ROOT.rglob("*.py") if path.name in drawers and ".venv" not in path.parts]
+    found = [
+        path for path in ROOT.rglob("*.py") if path.name in drawers and ".venv" not in path.parts
+    ]
     assert found == []

@@ -1,0 +1,60 @@
+"""Content identity: prompts, texts and requests are keyed by what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+
+ID_BYTES = 16
+"""128 bits: among 10 million ids the chance of any collision is below 1e-24."""
+
+
+def content_id(*parts: str | int | float | None) -> str:
+    """Return the identity of *parts*: 32 lower-case hex digits.
+
+    The first 128 bits of the SHA-256 of the parts as a canonical JSON array, so that the order of
+    parts, their types and absent ones (None) all count: ``content_id("1")`` is not
+    ``content_id(1)``.
+
+    Examples
+    --------
+    >>> content_id("prompt", "Once") == content_id("prompt", "Once")
+    True
+    >>> content_id("a", "b") == content_id("ab")
+    False
+    """
+    canonical = json.dumps(parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * ID_BYTES]
+
+
+def text_id(text: str) -> str:
+    """Return the identity of *text*: the first 128 bits of the SHA-256 of its UTF-8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * ID_BYTES]
+
+
+def prompt_id(prompt_text: str) -> str:
+    """Return the identity of a prompt: the same text is the same prompt in every file."""
+    return content_id("prompt", prompt_text)
+
+
+def normalise_story(text: str) -> str:
+    """Return *text* as compared for duplicates: NFC, case folded, white space collapsed.
+
+    Examples
+    --------
+    >>> normalise_story("  Once\\n upon  A time ")
+    'once upon a time'
+    """
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def normalised_md5(text: str) -> str:
+    """Return the MD5 of the normalised story, 32 hex digits (GCV section 3.1, rule 1).
+
+    MD5 is the document's choice of fingerprint; nothing here depends on it being hard to forge.
+    """
+    digest = hashlib.md5(
+        normalise_story(text).encode("utf-8", "surrogatepass"), usedforsecurity=False
+    )
+    return digest.hexdigest()
