@@ -1,283 +1,554 @@
-"""Tables of schema ``raw``: what flows write and dbt reads.
+"""The raw tables: what was given and measured, row by row, before anything is computed from it.
 
-Every identity is 32 lower-case hex digits (`udfs.identity`); every time is UTC; NULL always means
-*not known or not applicable*, never zero. Only primary keys, no secondary indexes: DuckDB's
-``on conflict do update`` can fail for ever on a table that has one.
+Every table lives in schema ``raw`` of the work file, is written only by `warehouse.writers`, and has a
+primary key and no other index: DuckDB's ``on conflict`` needs the key and can fail for ever beside
+secondary indexes. Foreign keys are left to dbt's relationship tests, since in DuckDB they forbid the
+updates that an upsert makes.
+
+Ids are 32 lower-case hexadecimal digits, the first half of a SHA-256 over what the row *is*, so the
+same thing read twice is the same row. Timestamps are UTC without a zone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    TIMESTAMP,
-    BigInteger,
-    Column,
-    Double,
-    Float,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-)
+import pyarrow as pa
+import sqlalchemy as sa
+
+RAW_SCHEMA = "raw"
 
 SCHEMA_VERSION = 1
-"""Version of these tables; the warehouse migrates an older file forward and refuses a newer one."""
+"""Version of the tables below; raised together with a step in `warehouse.migrations`."""
 
-RAW = "raw"
-
-metadata = MetaData(schema=RAW)
+metadata = sa.MetaData(schema=RAW_SCHEMA)
 
 
-def _column(
-    name: str, kind: Any, comment: str, *, key: bool = False, null: bool = False
-) -> Column[Any]:
-    return Column(
-        name, kind, primary_key=key, nullable=null and not key, autoincrement=False, comment=comment
-    )
+def _key(
+    name: str, comment: str, kind: type[sa.types.TypeEngine[Any]] = sa.String
+) -> sa.Column[Any]:
+    return sa.Column(name, kind, primary_key=True, autoincrement=False, comment=comment)
 
 
-def _study_name(*, key: bool = True) -> Column[Any]:
-    return _column(
-        "study_name", String, "Study, or data set ingested on its own (--name).", key=key
-    )
+def _must(
+    name: str,
+    kind: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[Any]],
+    comment: str,
+    *,
+    one_of: Sequence[str] = (),
+    minimum: int | None = None,
+) -> sa.Column[Any]:
+    """Return a column that is never NULL."""
+    return sa.Column(name, kind, *_checks(name, one_of, minimum), nullable=False, comment=comment)
 
 
-def _ingest_id() -> Column[Any]:
-    return _column(
-        "ingest_id", String, "Ingest that brought the row; it counts once that ingest is done."
-    )
+def _may(
+    name: str,
+    kind: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[Any]],
+    comment: str,
+    *,
+    one_of: Sequence[str] = (),
+    minimum: int | None = None,
+    is_finite: bool = False,
+) -> sa.Column[Any]:
+    """Return a column whose NULL has a meaning, which *comment* gives."""
+    checks = _checks(name, one_of, minimum, is_finite=is_finite)
+    return sa.Column(name, kind, *checks, nullable=True, comment=comment)
 
 
-def _place() -> tuple[Column[Any], Column[Any]]:
-    return (
-        _column("file_name", String, "File the row came from, without its folder.", null=True),
-        _column("line_number", BigInteger, "1-based line (Parquet: row) in that file.", null=True),
-    )
+def _checks(
+    name: str, one_of: Sequence[str], minimum: int | None, *, is_finite: bool = False
+) -> list[sa.CheckConstraint]:
+    """Return the conditions that DuckDB itself holds a column to; NULL passes them."""
+    column: sa.ColumnElement[Any] = sa.column(name)
+    conditions: list[sa.ColumnElement[bool]] = []
+    if one_of:
+        conditions.append(column.in_([sa.literal(value, literal_execute=True) for value in one_of]))
+    if minimum is not None:
+        conditions.append(column >= sa.literal(minimum, literal_execute=True))
+    if is_finite:
+        conditions.append(sa.func.isfinite(column))
+    return [sa.CheckConstraint(condition) for condition in conditions]
 
 
-schema_versions = Table(
+schema_versions = sa.Table(
     "schema_versions",
     metadata,
-    _column("version", Integer, "Version of the raw tables, from 1.", key=True),
-    _column("applied_at", TIMESTAMP, "When this version was applied, UTC."),
-    _column("package_version", String, "Version of calibrary that applied it."),
-    comment="One row per version of the raw tables that was applied to this file.",
+    _key(
+        "version", "Version of the raw tables this file was brought to, counted from 1.", sa.Integer
+    ),
+    _must("applied_at", sa.DateTime, "When the tables were brought to this version, UTC."),
+    _must("package_version", sa.String, "Version of the calibrary package that did it."),
+    comment="One row per version of the raw tables that this file has had; the largest is current.",
 )
 
-studies = Table(
+studies = sa.Table(
     "studies",
     metadata,
-    _study_name(),
-    _column("study_file_name", String, "Study file; NULL for data ingested on its own.", null=True),
-    _column("stories_per_prompt", Integer, "Human stories drawn per prompt."),
-    _column(
-        "samples_per_prompt", Integer, "Samples expected per prompt and story source.", null=True
+    _key("study_name", "Name of the study, or of data ingested on their own (--name)."),
+    _may("study_file_name", sa.String, "Base name of the study file. NULL: made by options alone."),
+    _must("settings_json", sa.String, "All resolved settings of the study as canonical JSON."),
+    _must(
+        "stories_per_prompt",
+        sa.Integer,
+        "Human stories drawn per prompt; prompts with fewer are rejected. At least 2.",
+        minimum=2,
     ),
-    _column("prompt_count", Integer, "Prompts kept at most; NULL keeps all.", null=True),
-    _column("minimum_prompt_characters", Integer, "Shortest prompt kept, characters."),
-    _column("maximum_prompt_characters", Integer, "Longest prompt kept, characters."),
-    _column("minimum_story_tokens", Integer, "Shortest human story kept, tokens."),
-    _column("maximum_story_tokens", Integer, "Longest human story kept, tokens."),
-    _column("tokenizer_name", String, "Tokenizer that counts story tokens."),
-    _column("selection_seed", BigInteger, "Seed of the draw of stories."),
-    _column("selection_id", String, "Current selection of human stories.", null=True),
-    _column("embedding_model_name", String, "Sentence embedding model."),
-    _column("embedding_max_tokens", Integer, "Word pieces the embedding model reads at most."),
-    _column("tagging_model_name", String, "Part-of-speech tagging model."),
-    _column("tagging_max_characters", Integer, "Characters the tagger reads at most."),
-    _column("minimum_common_words", Integer, "Floor of a prompt's common word count."),
-    _column("definition_version", String, "Version of the definitions in use."),
-    comment="One row per study: every choice that can change a number.",
+    _may(
+        "samples_per_prompt",
+        sa.Integer,
+        "Samples expected of every story source per prompt. NULL: as many as the largest sample "
+        "index seen in the study says.",
+        minimum=1,
+    ),
+    _may(
+        "prompt_count",
+        sa.Integer,
+        "Largest number of prompts selected, by rank. NULL: all that qualify.",
+        minimum=1,
+    ),
+    _must(
+        "minimum_prompt_characters",
+        sa.Integer,
+        "Shortest prompt selected, in characters, inclusive.",
+        minimum=0,
+    ),
+    _must(
+        "maximum_prompt_characters",
+        sa.Integer,
+        "Longest prompt selected, in characters, inclusive.",
+        minimum=0,
+    ),
+    _must(
+        "minimum_story_tokens",
+        sa.Integer,
+        "Shortest human story selected, in tokens of tokenizer_name, inclusive.",
+        minimum=0,
+    ),
+    _must(
+        "maximum_story_tokens",
+        sa.Integer,
+        "Longest human story selected, in tokens of tokenizer_name, inclusive.",
+        minimum=0,
+    ),
+    _must("tokenizer_name", sa.String, "Tokenizer that measures story length for the selection."),
+    _must("selection_seed", sa.BigInteger, "Seed of the draw of stories within a prompt."),
+    _may(
+        "selection_id",
+        sa.String,
+        "The current selection, a key of raw.story_selections. NULL: none has been made.",
+    ),
+    _must("embedding_model_name", sa.String, "Sentence embedding model, resolved."),
+    _must(
+        "embedding_max_tokens",
+        sa.Integer,
+        "Word pieces after which the embedding model cuts a text, special pieces included.",
+        minimum=1,
+    ),
+    _must("tagging_model_name", sa.String, "Part-of-speech tagging model, resolved."),
+    _must(
+        "tagging_max_characters",
+        sa.Integer,
+        "Characters after which a text is cut before tagging.",
+        minimum=1,
+    ),
+    _must(
+        "minimum_common_words",
+        sa.Integer,
+        "Smallest common word count: the length-controlled twin of a prompt never cuts below it, "
+        "and leaves shorter stories out.",
+        minimum=1,
+    ),
+    _must("definition_version", sa.String, "Version of the definitions the study is computed by."),
+    comment="One row per study: its settings, resolved.",
 )
 
-ingests = Table(
+ingests = sa.Table(
     "ingests",
     metadata,
-    _column("ingest_id", String, "Identity of study, kind, options and file contents.", key=True),
-    _study_name(key=False),
-    _column("ingest_kind", String, "stories, generations or diversity_vectors."),
-    _column("file_name", String, "File or files read, without their folders."),
-    _column("content_sha256", String, "SHA-256 of the bytes read, or of the data set's identity."),
-    _column("options_json", String, "Column options, canonical JSON."),
-    _column("status", String, "running or done; rows of an ingest count once it is done."),
-    _column("row_count", BigInteger, "Records read; NULL until done.", null=True),
-    _column("started_at", TIMESTAMP, "First start, UTC."),
-    _column("finished_at", TIMESTAMP, "When it was done, UTC.", null=True),
-    comment="One row per ingested input.",
+    _key(
+        "ingest_id",
+        "Hash of study, kind, options and content: the same file again is the same row.",
+    ),
+    _must("study_name", sa.String, "Study that the rows belong to."),
+    _must(
+        "ingest_kind",
+        sa.String,
+        "What was read: 'stories', 'generations' or 'diversity_vectors'.",
+        one_of=("stories", "generations", "diversity_vectors"),
+    ),
+    _must(
+        "file_name", sa.String, "Base names of the files read, joined by ' + ', or a data set id."
+    ),
+    _must("content_sha256", sa.String, "SHA-256 of the bytes read, 64 hexadecimal digits."),
+    _must("options_json", sa.String, "Options that say how the file is read, as canonical JSON."),
+    _must(
+        "status",
+        sa.String,
+        "'running' until every row is written, then 'done'. Rows of an ingest that is not done are "
+        "invisible to the marts, and are taken over by the next ingest that brings them.",
+        one_of=("running", "done"),
+    ),
+    _may("row_count", sa.BigInteger, "Records read. NULL: not done yet.", minimum=0),
+    _must("started_at", sa.DateTime, "When this ingest first started, UTC."),
+    _may("finished_at", sa.DateTime, "When it was done, UTC. NULL: not done yet."),
+    comment="One row per file (or files joined) read into a study with one set of options.",
 )
 
-prompts = Table(
+prompts = sa.Table(
     "prompts",
     metadata,
-    _study_name(),
-    _column(
-        "prompt_id", String, "Identity of the prompt text; the given id without a text.", key=True
+    _key("study_name", "Study that the prompt belongs to."),
+    _key("prompt_id", "Hash of the prompt's text, or its id in the file where no text is known."),
+    _must(
+        "source_prompt_id",
+        sa.String,
+        "The prompt's id in the file it came from; the smallest where one text has several.",
     ),
-    _column("source_prompt_id", String, "Id the prompt has in its file."),
-    _column("prompt_text", Text, "Text of the prompt.", null=True),
-    _column("character_count", Integer, "Characters of the prompt text.", null=True),
-    _ingest_id(),
-    comment="One row per study and prompt.",
+    _may("prompt_text", sa.String, "The prompt. NULL: the file has ids only."),
+    _may(
+        "character_count",
+        sa.Integer,
+        "Characters of the prompt's text. NULL: no text is known.",
+        minimum=0,
+    ),
+    _must("ingest_id", sa.String, "Ingest that brought the prompt."),
+    comment="One row per prompt of a study, rejected ones included.",
 )
 
-texts = Table(
+texts = sa.Table(
     "texts",
     metadata,
-    _column("text_id", String, "Identity of the text's bytes.", key=True),
-    _column("story_text", Text, "The text, exactly as read."),
-    _column("character_count", Integer, "Unicode code points."),
-    _column("byte_count", Integer, "UTF-8 bytes."),
-    _column("word_count", Integer, "Words, repetitions counted."),
-    _column("normalised_md5", String, "MD5 of the normalised text, for finding duplicates."),
-    comment="One row per distinct text.",
+    _key("text_id", "Hash of the text, so that equal texts are stored and measured once."),
+    _must("text", sa.String, "The text as read, after the file layout's own marks are undone."),
+    _must("character_count", sa.Integer, "Characters (code points) of the text.", minimum=0),
+    _must("byte_count", sa.Integer, "Bytes of the text in UTF-8.", minimum=0),
+    _must("word_count", sa.Integer, "Words of the text, repeated ones counted again.", minimum=0),
+    _must(
+        "normalised_md5",
+        sa.String,
+        "MD5 of the text after NFC, case folding and collapsing of white space; equal for duplicates.",
+    ),
+    comment="One row per distinct text of any study.",
 )
 
-text_token_counts = Table(
+text_token_counts = sa.Table(
     "text_token_counts",
     metadata,
-    _column("text_id", String, "Text.", key=True),
-    _column("tokenizer_name", String, "Tokenizer.", key=True),
-    _column("token_count", Integer, "Tokens without special ones."),
-    comment="One row per text and tokenizer that counted it.",
+    _key("text_id", "Text that was counted."),
+    _key("tokenizer_name", "Tokenizer that counted it, resolved."),
+    _must("token_count", sa.Integer, "Tokens of the text, special tokens not counted.", minimum=0),
+    comment="One row per text and tokenizer that has counted its tokens.",
 )
 
-stories = Table(
+stories = sa.Table(
     "stories",
     metadata,
-    _study_name(),
-    _column("story_id", String, "Identity of the story or of the generation request.", key=True),
-    _column("prompt_id", String, "Prompt it answers."),
-    _column("text_id", String, "Its text; NULL where generation failed.", null=True),
-    _column("story_kind", String, "human or generated."),
-    _column("story_source_name", String, "human, or language model/decoding strategy."),
-    _column("language_model_name", String, "Language model that wrote it.", null=True),
-    _column("language_model_revision", String, "Revision of its weights.", null=True),
-    _column("quantization", String, "Quantization of its weights.", null=True),
-    _column("decoding_strategy_name", String, "Decoding strategy.", null=True),
-    _column("sampling_temperature", Double, "Decoding temperature, above 0.", null=True),
-    _column("template_name", String, "Prompt template.", null=True),
-    _column("sample_index", Integer, "0-based sample of its prompt and story source.", null=True),
-    _column("seed", BigInteger, "Random seed of the sample.", null=True),
-    _column("status", String, "ok, empty, too_short, truncated or failed."),
-    _column("stop_reason", String, "eos, length or stop_string.", null=True),
-    _column(
-        "prompt_token_count", Integer, "Tokens of the prompt as given to the model.", null=True
+    _key("study_name", "Study that the story belongs to."),
+    _key(
+        "story_id",
+        "Human: hash of prompt and text. Generated: hash of the request (prompt, language model, "
+        "revision, quantization, strategy, template, sample index, seed).",
     ),
-    _column("story_token_count", Integer, "Tokens the model wrote.", null=True),
-    _column("wall_seconds", Double, "Seconds the sample took.", null=True),
-    *_place(),
-    _ingest_id(),
-    comment="The ledger: one row per human story and per requested sample.",
+    _must("prompt_id", sa.String, "Prompt that the story answers."),
+    _may("text_id", sa.String, "The story's text. NULL: the sample failed and has none."),
+    _must(
+        "story_kind",
+        sa.String,
+        "Who wrote it: 'human' or 'generated'.",
+        one_of=("human", "generated"),
+    ),
+    _must(
+        "story_source_name",
+        sa.String,
+        "'human', or '<language_model_name>/<decoding_strategy_name>'.",
+    ),
+    _may("language_model_name", sa.String, "Language model that wrote it. NULL: a human did."),
+    _may(
+        "language_model_revision", sa.String, "Revision of its weights. NULL: human or not known."
+    ),
+    _may("quantization", sa.String, "Quantization of its weights. NULL: human, none or not known."),
+    _may("decoding_strategy_name", sa.String, "Decoding strategy. NULL: a human wrote it."),
+    _may(
+        "sampling_temperature",
+        sa.Double,
+        "Sampling temperature of the decoding, dimensionless, 0 for greedy. NULL: human or not known.",
+        minimum=0,
+        is_finite=True,
+    ),
+    _may("template_name", sa.String, "Template that framed the prompt. NULL: human or not known."),
+    _may(
+        "sample_index",
+        sa.Integer,
+        "Which sample of its prompt and source this is, counted from 0. NULL: human.",
+        minimum=0,
+    ),
+    _may("seed", sa.BigInteger, "Seed of the sample. NULL: human or not known."),
+    _must(
+        "status",
+        sa.String,
+        "'ok'; 'empty' (no word in it); 'too_short' (generated, fewer than 2 words); 'truncated' "
+        "(stopped by a length limit); 'failed' (no text came).",
+        one_of=("ok", "empty", "too_short", "truncated", "failed"),
+    ),
+    _may(
+        "stop_reason",
+        sa.String,
+        "What ended the sample: 'eos', 'length' or 'stop_string'. NULL: human or not known.",
+        one_of=("eos", "length", "stop_string"),
+    ),
+    _may(
+        "prompt_token_count", sa.Integer, "Tokens of the framed prompt. NULL: not known.", minimum=0
+    ),
+    _may(
+        "story_token_count",
+        sa.Integer,
+        "Tokens of the story in the language model's own tokenizer. NULL: human or not known.",
+        minimum=0,
+    ),
+    _may(
+        "wall_seconds",
+        sa.Double,
+        "Time the sample took, in seconds. NULL: human or not known.",
+        minimum=0,
+        is_finite=True,
+    ),
+    _may("file_name", sa.String, "File the story came from. NULL: generated here."),
+    _may(
+        "line_number", sa.BigInteger, "Line or row in that file, from 1. NULL: no file.", minimum=1
+    ),
+    _must("ingest_id", sa.String, "Ingest that brought the story."),
+    comment="The ledger: one row per human story read and per sample requested of a story source. "
+    "A sample that is missing has no row; nothing is filled in.",
 )
 
-story_selections = Table(
+story_selections = sa.Table(
     "story_selections",
     metadata,
-    _column("selection_id", String, "Identity of settings and candidates.", key=True),
-    _column("story_id", String, "Human story that was drawn.", key=True),
-    _study_name(key=False),
-    _column("prompt_id", String, "Its prompt."),
-    _column("prompt_rank", Integer, "0-based rank of the prompt, most varied lengths first."),
-    _column("draw_index", Integer, "0-based place of the story in the draw."),
-    _column("story_token_count", Integer, "Tokens of the story."),
-    _column("prompt_length_sd", Double, "Population sd of token counts over the prompt's stories."),
-    comment="One row per human story drawn by a selection.",
+    _key("selection_id", "Hash of what the selection depends on: settings and candidates."),
+    _key("story_id", "Human story that was drawn, a key of raw.stories."),
+    _must("study_name", sa.String, "Study that the selection belongs to."),
+    _must("prompt_id", sa.String, "Prompt that the story answers."),
+    _must(
+        "prompt_rank",
+        sa.Integer,
+        "Rank of the prompt by the standard deviation of story length, longest spread first, from 0.",
+        minimum=0,
+    ),
+    _must("draw_index", sa.Integer, "Place of the story in its prompt's draw, from 0.", minimum=0),
+    _must(
+        "story_token_count", sa.Integer, "Tokens of the story in the study's tokenizer.", minimum=0
+    ),
+    _must(
+        "prompt_length_sd",
+        sa.Double,
+        "Standard deviation of story length over the prompt's stories, in tokens, at least 0.",
+        minimum=0,
+    ),
+    comment="One row per human story that a selection drew; studies.selection_id names the current one.",
 )
 
-rejects = Table(
+rejects = sa.Table(
     "rejects",
     metadata,
-    _column("reject_id", String, "Identity of the reject.", key=True),
-    _study_name(key=False),
-    _column("reject_kind", String, "prompt, story, sample or vector."),
-    _column("reason", String, "Short name of the rule that was not met."),
-    _column("detail", String, "One sentence with the values."),
-    _column("prompt_id", String, "Prompt concerned.", null=True),
-    _column("story_id", String, "Story concerned.", null=True),
-    *_place(),
-    _column("ingest_id", String, "Ingest that rejected it; NULL for a selection.", null=True),
-    _column("selection_id", String, "Selection that rejected it; NULL for an ingest.", null=True),
-    comment="One row per rejected prompt, story or sample, with the reason.",
+    _key("reject_id", "Hash of what was rejected, where and why."),
+    _must("study_name", sa.String, "Study that it was rejected from."),
+    _must(
+        "reject_kind",
+        sa.String,
+        "What was rejected: 'prompt', 'story', 'sample' or 'vector'.",
+        one_of=("prompt", "story", "sample", "vector"),
+    ),
+    _must(
+        "reason",
+        sa.String,
+        "Why, as one of a closed list: prompt_too_short, prompt_too_long, too_few_stories, "
+        "beyond_prompt_count, no_stories, story_too_short, story_too_long, empty_story, "
+        "duplicate_story, prompt_rejected, beyond_stories_per_prompt, unknown_prompt, "
+        "duplicate_sample.",
+        one_of=(
+            "prompt_too_short",
+            "prompt_too_long",
+            "too_few_stories",
+            "beyond_prompt_count",
+            "no_stories",
+            "story_too_short",
+            "story_too_long",
+            "empty_story",
+            "duplicate_story",
+            "prompt_rejected",
+            "beyond_stories_per_prompt",
+            "unknown_prompt",
+            "duplicate_sample",
+        ),
+    ),
+    _must("detail", sa.String, "One sentence with the values that led to it."),
+    _may("prompt_id", sa.String, "Prompt concerned. NULL: not known."),
+    _may("story_id", sa.String, "Story concerned. NULL: a prompt was rejected, or it has no id."),
+    _may("file_name", sa.String, "File it came from. NULL: not known."),
+    _may(
+        "line_number",
+        sa.BigInteger,
+        "Line or row in that file, from 1. NULL: not known.",
+        minimum=1,
+    ),
+    _may("ingest_id", sa.String, "Ingest that rejected it. NULL: a selection did."),
+    _may("selection_id", sa.String, "Selection that rejected it. NULL: an ingest did."),
+    comment="One row per prompt, story, sample or vector left out, with the reason.",
 )
 
-text_embeddings = Table(
+text_embeddings = sa.Table(
     "text_embeddings",
     metadata,
-    _column("text_id", String, "Text.", key=True),
-    _column("word_limit", Integer, "Words the text was cut to; 0 for the whole text.", key=True),
-    _column("embedding_model_name", String, "Sentence embedding model.", key=True),
-    _column("max_tokens", Integer, "Word pieces read at most.", key=True),
-    _column("embedded_tokens", Integer, "Word pieces read, special ones included."),
-    _column("truncated_tokens", Integer, "Word pieces beyond the limit, not read."),
-    _column("embedding", ARRAY(Float), "Embedding as the model gives it, single precision."),
-    comment="One row per text, cut, embedding model and limit.",
+    _key("text_id", "Text that was embedded."),
+    _key("word_limit", "Words the text was cut to first. 0: the whole text.", sa.Integer),
+    _key("embedding_model_name", "Embedding model, resolved."),
+    _key("max_tokens", "Word pieces after which the model cut the text.", sa.Integer),
+    _must("embedded_tokens", sa.Integer, "Word pieces that entered the embedding.", minimum=0),
+    _must("truncated_tokens", sa.Integer, "Word pieces cut off, 0 where none were.", minimum=0),
+    _must("embedding", sa.ARRAY(sa.REAL), "Sentence embedding, dimensionless, float32."),
+    comment="One row per text, word limit, embedding model and token limit that was embedded.",
 )
 
-text_word_sets = Table(
+text_word_sets = sa.Table(
     "text_word_sets",
     metadata,
-    _column("text_id", String, "Text.", key=True),
-    _column("word_limit", Integer, "Words the text was cut to; 0 for the whole text.", key=True),
-    _column("words", ARRAY(String), "Distinct words, case folded and sorted."),
-    comment="One row per text and cut.",
+    _key("text_id", "Text whose words these are."),
+    _key("word_limit", "Words the text was cut to first. 0: the whole text.", sa.Integer),
+    _must("words", sa.ARRAY(sa.String), "Distinct lower-cased words, sorted by code point."),
+    _must(
+        "word_count",
+        sa.Integer,
+        "Words of the text after the cut, repeated ones counted again.",
+        minimum=0,
+    ),
+    comment="One row per text and word limit: its set of words.",
 )
 
-text_pos_bigrams = Table(
+text_pos_bigrams = sa.Table(
     "text_pos_bigrams",
     metadata,
-    _column("text_id", String, "Text.", key=True),
-    _column("word_limit", Integer, "Words the text was cut to; 0 for the whole text.", key=True),
-    _column("tagging_model_name", String, "Part-of-speech tagging model.", key=True),
-    _column("max_characters", Integer, "Characters read at most.", key=True),
-    _column("pos_bigrams", ARRAY(String), "Distinct pairs of neighbouring tags, sorted."),
-    _column("tagged_characters", Integer, "Characters read."),
-    _column("truncated_characters", Integer, "Characters beyond the limit, not read."),
-    comment="One row per text, cut, tagging model and limit.",
+    _key("text_id", "Text that was tagged."),
+    _key("word_limit", "Words the text was cut to first. 0: the whole text.", sa.Integer),
+    _key("tagging_model_name", "Tagging model, resolved."),
+    _key("max_characters", "Characters after which the text was cut before tagging.", sa.Integer),
+    _must(
+        "pos_bigrams",
+        sa.ARRAY(sa.String),
+        "Distinct pairs of neighbouring part-of-speech tags, as 'NOUN VERB', sorted by code point.",
+    ),
+    _must("tagged_characters", sa.Integer, "Characters that were tagged.", minimum=0),
+    _must("truncated_characters", sa.Integer, "Characters cut off, 0 where none were.", minimum=0),
+    comment="One row per text, word limit, tagging model and character limit that was tagged.",
 )
 
-diversity_vectors = Table(
+diversity_vectors = sa.Table(
     "diversity_vectors",
     metadata,
-    _study_name(),
-    _column("prompt_id", String, "Prompt.", key=True),
-    _column("story_source_name", String, "human, or language model/decoding strategy.", key=True),
-    _column("story_kind", String, "human or generated."),
-    _column("language_model_name", String, "Language model.", null=True),
-    _column("decoding_strategy_name", String, "Decoding strategy.", null=True),
-    _column("semantic_diversity", Double, "As given, in [0, 1]."),
-    _column("lexical_diversity", Double, "As given, in [0, 1]."),
-    _column("syntactic_diversity", Double, "As given, in [0, 1]."),
-    *_place(),
-    _ingest_id(),
-    comment="One row per study, prompt and story source of imported diversity vectors.",
+    _key("study_name", "Study that the vector belongs to."),
+    _key("prompt_id", "Prompt that the stories answered."),
+    _key("story_source_name", "'human', or '<language_model_name>/<decoding_strategy_name>'."),
+    _may(
+        "semantic_diversity",
+        sa.Double,
+        "Mean pairwise cosine distance, in [0, 1]. NULL: not given.",
+        is_finite=True,
+    ),
+    _may(
+        "lexical_diversity",
+        sa.Double,
+        "Mean pairwise Jaccard distance of word sets, in [0, 1]. NULL: not given.",
+        is_finite=True,
+    ),
+    _may(
+        "syntactic_diversity",
+        sa.Double,
+        "Mean pairwise Jaccard distance of part-of-speech bigrams, in [0, 1]. NULL: not given.",
+        is_finite=True,
+    ),
+    _must(
+        "story_kind",
+        sa.String,
+        "Who wrote the stories: 'human' or 'generated'.",
+        one_of=("human", "generated"),
+    ),
+    _may("language_model_name", sa.String, "Language model that wrote them. NULL: humans did."),
+    _may("decoding_strategy_name", sa.String, "Decoding strategy. NULL: humans wrote them."),
+    _may(
+        "sampling_temperature",
+        sa.Double,
+        "Sampling temperature of the decoding, dimensionless. NULL: human or not known.",
+        minimum=0,
+        is_finite=True,
+    ),
+    _may("story_count", sa.Integer, "Stories behind the vector. NULL: not given.", minimum=0),
+    _must("file_name", sa.String, "File the vector came from."),
+    _must("line_number", sa.BigInteger, "Line or row in that file, from 1.", minimum=1),
+    _must("ingest_id", sa.String, "Ingest that brought the vector."),
+    comment="One row per prompt and story source whose diversity vector was imported ready-made.",
 )
 
-runs = Table(
+runs = sa.Table(
     "runs",
     metadata,
-    _column("run_id", String, "Identity of the run.", key=True),
-    _column("command", String, "Stage that ran: ingest, select, measure or build."),
-    _column("study_name", String, "Study; NULL where the whole home was meant.", null=True),
-    _column("started_at", TIMESTAMP, "When it first changed something, UTC."),
-    _column("finished_at", TIMESTAMP, "When it ended; NULL if it was killed.", null=True),
-    _column("status", String, "running, done, failed or interrupted."),
-    _column("detail", String, "What was done, or the error's sentence.", null=True),
-    _column("code_commit", String, "Commit of the code; NULL outside a checkout.", null=True),
-    _column("package_versions_json", String, "Versions of the packages that make numbers."),
-    comment="One row per stage that changed something; a stage with nothing to do leaves none.",
+    _key("run_id", "Id of the run, drawn at random."),
+    _must("command", sa.String, "The command as given."),
+    _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
+    _must("started_at", sa.DateTime, "When it started, UTC."),
+    _may("finished_at", sa.DateTime, "When it ended, UTC. NULL: running, or killed."),
+    _must(
+        "status",
+        sa.String,
+        "'running', 'done', 'failed', or 'interrupted' (stopped, or killed and found later).",
+        one_of=("running", "done", "failed", "interrupted"),
+    ),
+    _may(
+        "detail", sa.String, "What was done, or the sentence it failed with. NULL: still running."
+    ),
+    _may("code_commit", sa.String, "Commit of the code. NULL: not run from a checkout."),
+    _must(
+        "package_versions_json", sa.String, "Versions of the packages that make numbers, as JSON."
+    ),
+    _must("host_process", sa.BigInteger, "Process id on the machine that ran it.", minimum=0),
+    comment="One row per run that changed anything.",
 )
 
-publications = Table(
+publications = sa.Table(
     "publications",
     metadata,
-    _column("publication_id", String, "Identity of the publication.", key=True),
-    _column("published_at", TIMESTAMP, "When its build started, UTC."),
-    _column("raw_state_id", String, "Fingerprint of the raw rows it was built from."),
-    _column("build_code_id", String, "SHA-256 of the SQL, UDFs and package versions."),
-    _column("code_commit", String, "Commit of the code; NULL outside a checkout.", null=True),
-    _column("package_versions_json", String, "Versions of the packages that make numbers."),
-    comment="One row per published snapshot.",
+    _key("publication_id", "Id of the publication, drawn at random."),
+    _must("published_at", sa.DateTime, "When the snapshot was published, UTC."),
+    _must("raw_state_id", sa.String, "Fingerprint of the raw rows that it was built from."),
+    _may("code_commit", sa.String, "Commit of the code. NULL: not run from a checkout."),
+    _must(
+        "package_versions_json", sa.String, "Versions of the packages that make numbers, as JSON."
+    ),
+    _must("table_count", sa.Integer, "Tables in the snapshot.", minimum=0),
+    comment="One row per snapshot published from this file.",
 )
+
+_ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {
+    sa.String: pa.string(),
+    sa.Integer: pa.int32(),
+    sa.BigInteger: pa.int64(),
+    sa.Double: pa.float64(),
+    sa.REAL: pa.float32(),
+    sa.DateTime: pa.timestamp("us"),
+}
+
+
+def arrow_schema(table: sa.Table) -> pa.Schema:
+    """Return the Arrow schema of *table*: what `warehouse.writers` wants and the readers return."""
+    return pa.schema(
+        [
+            pa.field(column.name, _arrow_type(column.type), nullable=bool(column.nullable))
+            for column in table.columns
+        ]
+    )
+
+
+def _arrow_type(kind: sa.types.TypeEngine[Any]) -> pa.DataType:
+    if isinstance(kind, sa.ARRAY):
+        return pa.list_(_arrow_type(kind.item_type))
+    return _ARROW_TYPES[type(kind)]
