@@ -17,7 +17,7 @@ import duckdb
 import sqlalchemy as sa
 
 from warehouse.errors import WarehouseDamagedError, WarehouseNewerError
-from warehouse.schema import RAW, SCHEMA_VERSION, metadata, schema_versions
+from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
@@ -35,7 +35,7 @@ def create_tables(path: Path) -> None:
     engine = sa.create_engine(f"duckdb:///{path}", poolclass=sa.NullPool)
     try:
         with engine.begin() as connection:
-            connection.execute(sa.schema.CreateSchema(RAW, if_not_exists=True))
+            connection.execute(sa.schema.CreateSchema(RAW_SCHEMA, if_not_exists=True))
             metadata.create_all(connection)
             connection.execute(schema_versions.insert(), [_version_row(SCHEMA_VERSION)])
         with engine.connect() as connection:

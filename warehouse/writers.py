@@ -24,6 +24,7 @@ Rows = pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]]
 
 _PREPARER = Dialect().identifier_preparer
 _INCOMING = "calibrary_incoming"
+_ORDER = "calibrary_incoming_order"
 
 
 def upsert(
@@ -79,6 +80,11 @@ def adopt(connection: duckdb.DuckDBPyConnection, table: sa.Table, rows: Rows) ->
     never finished belongs to whichever finished ingest brings it; one that a finished ingest
     brought stays as it is. Returns the rows inserted or taken over.
     """
+    unfinished = connection.execute(
+        "select count(*) from raw.ingests where status <> 'done'"
+    ).fetchone()
+    if unfinished is None or unfinished[0] <= 1:  # at most the one that is running now
+        return upsert(connection, table, rows)
     columns = [_PREPARER.quote(name) for name in _arrow(table, rows).column_names]
     keys = [_PREPARER.quote(column.name) for column in table.primary_key]
     others = ", ".join(f"{name} = incoming.{name}" for name in columns if name not in keys)
@@ -122,7 +128,7 @@ def _distinct_incoming(table: sa.Table) -> str:
     keys = ", ".join(_PREPARER.quote(column.name) for column in table.primary_key)
     return (
         f"select * from {_INCOMING} "  # noqa: S608 - table names only
-        f"qualify row_number() over (partition by {keys}) = 1"
+        f"qualify row_number() over (partition by {keys} order by {_ORDER}) = 1"
     )
 
 
@@ -133,6 +139,7 @@ def _execute_batches(
     changed = 0
     for start in range(0, incoming.num_rows, BATCH_ROWS):
         batch = incoming.slice(start, BATCH_ROWS)
+        batch = batch.append_column(_ORDER, pa.array(range(batch.num_rows), pa.int32()))
         connection.register(_INCOMING, batch)
         try:
             connection.begin()
