@@ -1,0 +1,183 @@
+"""Comparison of a story source's credal set with the human one: GCV's measures, exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from udfs.credal_sets import CredalSetError, checked_points, credal_set
+
+OVERLAP_WEIGHT, DISTANCE_WEIGHT, VOLUME_WEIGHT = 0.4, 0.3, 0.3
+"""Weights of the composite. GCV never prints them: they reproduce all ten rows of its Table 2."""
+
+
+class ThresholdRule(StrEnum):
+    """How near two vertices must be to count as overlapping."""
+
+    HALF_MEAN_SD = "half_mean_sd"
+    """Half the mean standard deviation over axes and the two sets; the default."""
+    HALF_MEAN_VARIANCE = "half_mean_variance"
+    """Half the mean variance: GCV's words read literally."""
+    FIXED_1 = "fixed_1"
+    """1, as the code published with GCV has it."""
+
+
+@dataclass(frozen=True)
+class CredalOverlap:
+    """One comparison; every length is in units of the coordinate frame.
+
+    Attributes
+    ----------
+    overlap_calibration : float
+        Vertex overlap under `HALF_MEAN_SD`, in [0, 1].
+    overlap_threshold : float
+        The distance it used.
+    overlap_calibration_half_mean_variance, overlap_threshold_half_mean_variance : float
+        The same under `HALF_MEAN_VARIANCE`.
+    overlap_calibration_fixed_1 : float
+        The same under `FIXED_1`.
+    centroid_distance : float
+        Distance of the means of all points (not of the hulls' vertices), at least 0.
+    volume_ratio : float or None
+        Story source's full-dimensional measure over the human one; 0 where only the story source
+        is flat, None where the human set is.
+    composite_calibration : float or None
+        GCV's headline score, in [0, 1]; None without a volume ratio.
+    """
+
+    overlap_calibration: float
+    overlap_threshold: float
+    overlap_calibration_half_mean_variance: float
+    overlap_threshold_half_mean_variance: float
+    overlap_calibration_fixed_1: float
+    centroid_distance: float
+    volume_ratio: float | None
+    composite_calibration: float | None
+
+
+def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> CredalOverlap:
+    """Compare the credal set of *story_source_points* with that of *human_points* [1]_.
+
+    Parameters
+    ----------
+    human_points, story_source_points : array_like of float, shape (n, axes)
+        Diversity vectors in one common coordinate frame, the same axes in both; in the frame
+        `self_z` each set has its own scale and centroids coincide by construction.
+
+    Returns
+    -------
+    CredalOverlap
+
+    Raises
+    ------
+    CredalSetError
+        The sets have different axes, or see `udfs.credal_sets.checked_points`.
+
+    References
+    ----------
+    .. [1] *The Geometry of Creative Variability*, section 3.6; the composite is reconstructed from
+       its Table 2.
+
+    Examples
+    --------
+    >>> square = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> same = credal_overlap(square, square)
+    >>> same.overlap_calibration, same.overlap_threshold, same.composite_calibration
+    (1.0, 0.25, 1.0)
+    """
+    human = _in_row_order(checked_points(human_points, "human_points"))
+    source = _in_row_order(checked_points(story_source_points, "story_source_points"))
+    if human.shape[1] != source.shape[1]:
+        raise CredalSetError(
+            "both sets must have the same axes, "
+            f"got {human.shape[1]} (human) and {source.shape[1]} (story source)."
+        )
+    human_set, source_set = credal_set(human), credal_set(source)
+    sds = [_population_sd(axis) for points in (human, source) for axis in points.T]
+    half_mean_sd = 0.5 * math.fsum(sds) / len(sds)
+    half_mean_variance = 0.5 * math.fsum(sd * sd for sd in sds) / len(sds)
+    distances = cdist(np.array(source_set.vertices), np.array(human_set.vertices))
+    ratio = (
+        None if human_set.is_degenerate else source_set.hull_volume / human_set.hull_volume
+    )
+    overlap = vertex_overlap(distances, half_mean_sd)
+    distance = math.dist(_centroid(human), _centroid(source))
+    return CredalOverlap(
+        overlap_calibration=overlap,
+        overlap_threshold=half_mean_sd,
+        overlap_calibration_half_mean_variance=vertex_overlap(distances, half_mean_variance),
+        overlap_threshold_half_mean_variance=half_mean_variance,
+        overlap_calibration_fixed_1=vertex_overlap(distances, 1.0),
+        centroid_distance=distance,
+        volume_ratio=ratio,
+        composite_calibration=None
+        if ratio is None
+        else composite_calibration(overlap, distance, ratio),
+    )
+
+
+def vertex_overlap(distances: NDArray[np.float64], threshold: float) -> float:
+    """Mean share of vertices strictly closer than *threshold* to one of the other set.
+
+    Parameters
+    ----------
+    distances : ndarray of float, shape (story source vertices, human vertices)
+    threshold : float
+        In the same units; a vertex exactly that far away does not count.
+
+    Examples
+    --------
+    >>> vertex_overlap(np.array([[0.5, 2.0], [1.0, 2.0]]), 1.0)
+    0.5
+    """
+    near = distances < threshold
+    return 0.5 * (float(near.any(axis=1).mean()) + float(near.any(axis=0).mean()))
+
+
+def composite_calibration(overlap: float, centroid_distance: float, volume_ratio: float) -> float:
+    """GCV's headline score from its parts: 0.4·overlap + 0.3/(1 + distance) + 0.3·min(r, 1/r).
+
+    Parameters
+    ----------
+    overlap : float
+        Vertex overlap, in [0, 1].
+    centroid_distance : float
+        At least 0.
+    volume_ratio : float
+        r, at least 0; a flat story source has 0 and gains nothing from its volume.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 only for a set that lies on the human one.
+
+    Examples
+    --------
+    >>> composite_calibration(0.0, 1.0, 0.0)
+    0.15
+    """
+    likeness = min(volume_ratio, 1.0 / volume_ratio) if volume_ratio > 0.0 else 0.0
+    return (
+        OVERLAP_WEIGHT * overlap
+        + DISTANCE_WEIGHT / (1.0 + centroid_distance)
+        + VOLUME_WEIGHT * likeness
+    )
+
+
+def _in_row_order(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sort rows, so that what follows gives the same bits whatever their order was."""
+    return points[np.lexsort(points.T[::-1])]
+
+
+def _population_sd(axis: NDArray[np.float64]) -> float:
+    mean = math.fsum(axis) / len(axis)
+    return math.sqrt(math.fsum((axis - mean) ** 2) / len(axis))
+
+
+def _centroid(points: NDArray[np.float64]) -> list[float]:
+    return [math.fsum(axis) / len(axis) for axis in points.T]
