@@ -102,9 +102,7 @@ def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> C
     half_mean_sd = 0.5 * math.fsum(sds) / len(sds)
     half_mean_variance = 0.5 * math.fsum(sd * sd for sd in sds) / len(sds)
     distances = cdist(np.array(source_set.vertices), np.array(human_set.vertices))
-    ratio = (
-        None if human_set.is_degenerate else source_set.hull_volume / human_set.hull_volume
-    )
+    ratio = None if human_set.is_degenerate else source_set.hull_volume / human_set.hull_volume
     overlap = vertex_overlap(distances, half_mean_sd)
     distance = math.dist(_centroid(human), _centroid(source))
     return CredalOverlap(
