@@ -1,0 +1,1 @@
+"""What produces texts: readers of story, generation and vector files, and the selection rule."""

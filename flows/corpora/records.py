@@ -1,0 +1,333 @@
+"""Stream records out of JSONL, CSV, TSV and Parquet files, with the line each one starts on.
+
+Never more of a file in memory than one batch: at most `BLOCK_BYTES` of it and `BATCH_RECORDS`
+records (Parquet: a batch of rows of one row group).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flows.corpora.errors import InvalidRecordError, MissingColumnError, UnreadableInputError
+from flows.corpora.files import (
+    BYTE_ORDER_MARK,
+    ByteSource,
+    InputFile,
+    RecordFormat,
+    open_bytes,
+    open_seekable,
+    reading,
+)
+
+BLOCK_BYTES = 8 << 20
+"""Decompressed bytes read at once: large enough for bulk work, small enough for four in flight."""
+
+BATCH_RECORDS = 50_000
+
+PARQUET_BATCH_ROWS = 4_096
+
+LONGEST_LINE_BYTES = 256 << 20
+"""A longer line is no record: a file without line ends must not be read into memory whole."""
+
+SAMPLED_RECORDS = 1_000
+"""Leading JSONL records whose keys count as the file's columns."""
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordBatch:
+    """Records that follow each other in one file."""
+
+    file_name: str
+    line_numbers: Sequence[int]
+    """1-based line each record starts on (Parquet: row)."""
+    records: Sequence[Record]
+    byte_count: int
+    """Bytes of the file, as it lies on disk, read for this batch."""
+
+
+def read_records(
+    file: InputFile, *, delimiter: str | None = None, columns: Sequence[str] | None = None
+) -> Iterator[RecordBatch]:
+    """Yield the records of *file* in batches, in order.
+
+    Parameters
+    ----------
+    file : InputFile
+        What to read; blank lines are passed over, a byte order mark is accepted.
+    delimiter : str, optional
+        Column delimiter of a CSV file; a comma (TSV: a tab) where not given.
+    columns : sequence of str, optional
+        Columns wanted; a Parquet file is read without the others.
+
+    Raises
+    ------
+    UnreadableInputError
+        The file is empty, cut off, or not what its name says.
+    InvalidRecordError
+        A line cannot be used; the sentence names it.
+    """
+    if file.record_format is RecordFormat.JSONL:
+        batches = _jsonl_batches(file)
+    elif file.record_format is RecordFormat.PARQUET:
+        batches = _parquet_batches(file, columns)
+    else:
+        batches = _csv_batches(file, _delimiter(file, delimiter))
+    has_records = False
+    for batch in batches:
+        has_records = has_records or bool(batch.records)
+        yield batch
+    if not has_records:
+        raise UnreadableInputError(f"an input file must hold records, found none in {file.path}.")
+
+
+def column_names(file: InputFile, delimiter: str | None = None) -> list[str]:
+    """Return the columns of *file*: its header, schema, or the keys of its leading records."""
+    if file.record_format is RecordFormat.PARQUET:
+        with _parquet_file(file) as parquet:
+            return list(parquet.schema_arrow.names)
+    if file.record_format is RecordFormat.JSONL:
+        names: dict[str, None] = {}
+        for record in islice(_leading_records(file), SAMPLED_RECORDS):
+            names.update(dict.fromkeys(record))
+        if not names:
+            raise UnreadableInputError(
+                f"an input file must hold records, found none in {file.path}."
+            )
+        return list(names)
+    with open_bytes(file.path) as source:
+        _, header = _csv_header(file, _delimiter(file, delimiter), source)
+        return header
+
+
+def delimiter_hint(file: InputFile, names: Sequence[str]) -> str:
+    """Return what a header of one column suggests about the delimiter, or nothing."""
+    if file.record_format not in {RecordFormat.CSV, RecordFormat.TSV} or len(names) != 1:
+        return ""
+    for mark, shown in ((";", "';'"), ("\t", "'\\t'"), ("|", "'|'"), (",", "','")):
+        if mark in names[0]:
+            return f" The header looks delimited by {shown}: give --delimiter {shown}."
+    return ""
+
+
+def _leading_records(file: InputFile) -> Iterator[Record]:
+    with open_bytes(file.path) as source:
+        for lines, first, _ in _line_blocks(file, source, 1 << 20):
+            yield from _parsed(file, lines, first)[1]
+
+
+def _jsonl_batches(file: InputFile) -> Iterator[RecordBatch]:
+    with open_bytes(file.path) as source:
+        for lines, first, byte_count in _line_blocks(file, source, BLOCK_BYTES):
+            for start in range(0, len(lines), BATCH_RECORDS):
+                part = lines[start : start + BATCH_RECORDS]
+                numbers, records = _parsed(file, part, first + start)
+                if records:
+                    yield RecordBatch(
+                        file.name, numbers, records, byte_count if start == 0 else 0
+                    )
+
+
+def _line_blocks(
+    file: InputFile, source: ByteSource, block_bytes: int
+) -> Iterator[tuple[list[bytes], int, int]]:
+    """Yield whole lines, the number of the first, and the bytes of the file read for them."""
+    rest = source.read(len(BYTE_ORDER_MARK))
+    rest = b"" if rest == BYTE_ORDER_MARK else rest
+    line_number, position = 1, 0
+    pieces = [rest]
+    while True:
+        block = source.read(block_bytes)
+        if block and b"\n" not in block:
+            pieces.append(block)
+            if sum(map(len, pieces)) > LONGEST_LINE_BYTES:
+                raise InvalidRecordError(
+                    f"a line must have at most {LONGEST_LINE_BYTES:,} bytes, line {line_number} "
+                    f"of {file.path} has more; records are separated by line ends."
+                )
+            continue
+        lines = b"".join((*pieces, block)).split(b"\n")
+        pieces = [lines.pop()] if block else []
+        before, position = position, source.position()
+        if lines:
+            yield lines, line_number, position - before
+        line_number += len(lines)
+        if not block:
+            return
+
+
+def _parsed(
+    file: InputFile, lines: Sequence[bytes], first: int
+) -> tuple[Sequence[int], list[Record]]:
+    try:
+        records = list(map(orjson.loads, lines))
+        if set(map(type, records)) <= {dict}:
+            return range(first, first + len(lines)), records
+    except orjson.JSONDecodeError:
+        pass  # a blank or a bad line: found one by one below
+    numbers: list[int] = []
+    records = []
+    for number, line in enumerate(lines, first):
+        if line.strip():
+            records.append(_parsed_line(file, line, number))
+            numbers.append(number)
+    return numbers, records
+
+
+def _parsed_line(file: InputFile, line: bytes, number: int) -> Record:
+    _decoded(file, line, number)
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRecordError(
+            f"every line must be one JSON object, line {number} of {file.path} is not JSON: "
+            f"{error.msg} at column {error.colno}."
+        ) from None
+    if not isinstance(record, dict):
+        raise InvalidRecordError(
+            f"every line must be one JSON object, line {number} of {file.path} is "
+            f"{_json_kind(record)}; write one object per line."
+        )
+    return record
+
+
+def _json_kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names: dict[type, str] = {list: "an array", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a number")
+
+
+def _decoded(file: InputFile, line: bytes, number: int) -> str:
+    if b"\0" in line:
+        raise InvalidRecordError(
+            f"text must hold no NUL byte, line {number} of {file.path} has one; "
+            "the file may be UTF-16 or binary: convert it to UTF-8."
+        )
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRecordError(
+            f"text must be UTF-8, line {number} of {file.path} has byte "
+            f"0x{line[error.start]:02x} at position {error.start + 1}; convert the file to UTF-8."
+        ) from None
+
+
+def _delimiter(file: InputFile, given: str | None) -> str:
+    if given is None:
+        return "\t" if file.record_format is RecordFormat.TSV else ","
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(given, given)
+    if len(delimiter) != 1 or delimiter in '\r\n"':
+        raise UnreadableInputError(
+            f"a delimiter must be one character other than a quote or line end, got {given!r}."
+        )
+    return delimiter
+
+
+def _decoded_lines(file: InputFile, source: ByteSource) -> Iterator[str]:
+    for lines, first, _ in _line_blocks(file, source, 1 << 20):
+        for number, line in enumerate(lines, first):
+            yield _decoded(file, line, number) + "\n"
+
+
+def _csv_header(file: InputFile, delimiter: str, source: ByteSource) -> tuple[Any, list[str]]:
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(_decoded_lines(file, source), delimiter=delimiter, strict=True)
+    with _csv_faults(file, reader):
+        header = next((row for row in reader if row), None)
+    if header is None:
+        raise UnreadableInputError(f"an input file must hold records, found none in {file.path}.")
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise MissingColumnError(
+            f"every column must have a name of its own, got {twice[0]!r} twice in the header "
+            f"of {file.path}; rename one."
+        )
+    return reader, header
+
+
+def _csv_batches(file: InputFile, delimiter: str) -> Iterator[RecordBatch]:
+    with open_bytes(file.path) as source:
+        reader, header = _csv_header(file, delimiter, source)
+        width, position = len(header), 0
+        numbers: list[int] = []
+        records: list[Record] = []
+        size, last = 0, int(reader.line_num)
+        with _csv_faults(file, reader):
+            for row in reader:
+                number, last = last + 1, reader.line_num
+                if not row:
+                    continue
+                if len(row) != width:
+                    raise _width_error(file, number, len(row), width)
+                numbers.append(number)
+                records.append(dict(zip(header, row, strict=True)))
+                size += sum(map(len, row))
+                if size >= BLOCK_BYTES or len(records) >= BATCH_RECORDS:
+                    before, position = position, source.position()
+                    yield RecordBatch(file.name, numbers, records, position - before)
+                    numbers, records, size = [], [], 0
+        if records:
+            yield RecordBatch(file.name, numbers, records, source.position() - position)
+
+
+def _width_error(file: InputFile, number: int, found: int, width: int) -> InvalidRecordError:
+    return InvalidRecordError(
+        f"every row must have the {width} fields of the header, the row on line {number} of "
+        f"{file.path} has {found}; quote fields that hold the delimiter."
+    )
+
+
+@contextlib.contextmanager
+def _csv_faults(file: InputFile, reader: Any) -> Iterator[None]:
+    try:
+        yield
+    except csv.Error as error:
+        raise InvalidRecordError(
+            f"the file must be valid CSV, line {reader.line_num} of {file.path} is not: {error}."
+        ) from None
+
+
+@contextlib.contextmanager
+def _parquet_file(file: InputFile) -> Iterator[pq.ParquetFile]:
+    with open_seekable(file.path) as source, reading(file.path):
+        try:
+            parquet = pq.ParquetFile(source)
+        except pa.ArrowInvalid as error:
+            raise UnreadableInputError(
+                f"a Parquet file must be whole, {file.path} is none: "
+                f"{' '.join(str(error).split())}"
+            ) from None
+        try:
+            yield parquet
+        finally:
+            parquet.close()
+
+
+def _parquet_batches(file: InputFile, columns: Sequence[str] | None) -> Iterator[RecordBatch]:
+    size = file.path.stat().st_size
+    with _parquet_file(file) as parquet:
+        known = set(parquet.schema_arrow.names)
+        wanted = None if columns is None else [name for name in columns if name in known]
+        row_count, first = max(parquet.metadata.num_rows, 1), 1
+        for batch in parquet.iter_batches(PARQUET_BATCH_ROWS, columns=wanted):
+            numbers = range(first, first + batch.num_rows)
+            before = size * (first - 1) // row_count
+            first += batch.num_rows
+            yield RecordBatch(
+                file.name,
+                numbers,
+                batch.to_pylist(),
+                size * (first - 1) // row_count - before,
+            )
