@@ -1,30 +1,37 @@
 """Idempotent Arrow upserts: the only way rows enter schema ``raw``.
 
-``insert … on conflict`` and ``merge`` only, never delete and insert: a process killed at the wrong
-moment after such a pair can leave a keyed table whose key finds nothing. Each batch is one
-transaction, so killing the process loses at most the batch in flight.
+Always ``insert … on conflict``, never delete and insert: a process killed at the wrong moment
+after such a pair can leave a keyed table whose key finds nothing and accepts duplicates. Each batch
+is one transaction, so killing the process loses at most the batch in flight, and running again
+completes what is missing and changes nothing else.
+
+Where one call names a key twice, the first row counts, whatever the batches.
 """
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
 import sqlalchemy as sa
-from duckdb_sqlalchemy import Dialect
+from duckdb_sqlalchemy import Dialect, insert
 
 from warehouse.errors import RowsRefusedError
+from warehouse.schema import arrow_schema
 
 BATCH_ROWS = 50_000
-"""Rows per transaction. Below 100,000, where a kill before the checkpoint was seen to lose a key."""
+"""Rows per transaction. Below 100,000, where a kill before the checkpoint once lost a key."""
 
-Rows = pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]]
+Rows: TypeAlias = "pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]]"
 
-_PREPARER = Dialect().identifier_preparer
+_DIALECT = Dialect(paramstyle="numeric_dollar")
 _INCOMING = "calibrary_incoming"
 _ORDER = "calibrary_incoming_order"
+_CHECK = re.compile(r"with expression CHECK\((.*)\)$")
 
 
 def upsert(
@@ -37,7 +44,6 @@ def upsert(
     """Insert the *rows* whose key is new; for known keys, write the columns of *update*.
 
     A known row is written only where one of those columns differs, so a rerun changes nothing.
-    Where one batch names a key twice the first row counts.
 
     Parameters
     ----------
@@ -46,7 +52,7 @@ def upsert(
     table : sqlalchemy.Table
         Target; its primary key is the conflict target.
     rows : pyarrow.Table or RecordBatch, or sequence of mappings
-        Must have every column that cannot be NULL and no unknown one.
+        Must have every column that cannot be NULL and no unknown one; an absent column is NULL.
     update : sequence of str
         Columns to overwrite on a known key; none by default.
 
@@ -58,141 +64,196 @@ def upsert(
     Raises
     ------
     RowsRefusedError
-        A column is missing or unknown, or a value is NULL where it may not be.
+        A column is missing or unknown, or a value is NULL, of another type or out of range. The
+        batches before the refused one are kept.
     """
-    on_conflict = "do nothing"
+    _check_update(table, update)
+    incoming = _first_of_each_key(table, _fitted(table, rows))
+    statement = insert(table).from_select(incoming.column_names, _incoming(incoming))
     if update:
-        names = [_PREPARER.quote(name) for name in update]
-        assignments = ", ".join(f"{name} = excluded.{name}" for name in names)
-        target = _PREPARER.quote(table.name)
-        differing = " or ".join(
-            f"{target}.{name} is distinct from excluded.{name}" for name in names
+        differs = [table.c[name].is_distinct_from(statement.excluded[name]) for name in update]
+        statement = statement.on_conflict_do_update(
+            index_elements=list(table.primary_key),
+            set_={name: statement.excluded[name] for name in update},
+            where=sa.or_(*differs),
         )
-        on_conflict = f"do update set {assignments} where {differing}"
-    keys = ", ".join(_PREPARER.quote(column.name) for column in table.primary_key)
-    return _write(connection, table, rows, f"on conflict ({keys}) {on_conflict}")
+    else:
+        statement = statement.on_conflict_do_nothing(index_elements=list(table.primary_key))
+    return _execute(connection, table, incoming, statement)
 
 
 def adopt(connection: duckdb.DuckDBPyConnection, table: sa.Table, rows: Rows) -> int:
     """Insert new *rows*; a known row that an unfinished ingest left behind is taken over whole.
 
     Rows count once their ingest is done (``raw.ingests.status``). A row left by an ingest that
-    never finished belongs to whichever finished ingest brings it; one that a finished ingest
-    brought stays as it is. Returns the rows inserted or taken over.
+    never finished belongs to whichever ingest brings it next, with all that this one says of it; a
+    row that a finished ingest brought, or that these rows' own ingest brought before, stays as it
+    is.
+
+    Returns
+    -------
+    int
+        Rows inserted or taken over.
+
+    Raises
+    ------
+    RowsRefusedError
+        As `upsert` does.
     """
-    unfinished = connection.execute(
-        "select count(*) from raw.ingests where status <> 'done'"
-    ).fetchone()
-    if unfinished is None or unfinished[0] <= 1:  # at most the one that is running now
-        return upsert(connection, table, rows)
-    columns = [_PREPARER.quote(name) for name in _arrow(table, rows).column_names]
-    keys = [_PREPARER.quote(column.name) for column in table.primary_key]
-    others = ", ".join(f"{name} = incoming.{name}" for name in columns if name not in keys)
-    match = " and ".join(f"target.{key} = incoming.{key}" for key in keys)
-    statement = (
-        f"merge into {_PREPARER.format_table(table)} as target "  # noqa: S608 - table names only
-        f"using ({_distinct_incoming(table)}) as incoming on {match} "
-        "when matched and target.ingest_id is distinct from incoming.ingest_id "
-        "and incoming.is_left_behind then "
-        f"update set {others} "
-        f"when not matched then insert ({', '.join(columns)}) "
-        f"values ({', '.join(f'incoming.{name}' for name in columns)})"
+    incoming = _first_of_each_key(table, _fitted(table, rows))
+    statement = insert(table).from_select(incoming.column_names, _incoming(incoming))
+    keys = {column.name for column in table.primary_key}
+    finished = connection.execute(
+        "select ingest_id from raw.ingests where status = 'done'"
+    ).fetchall()
+    # DuckDB takes no subquery in this place, so the finished ingests (a short list) are bound.
+    is_finished = sa.func.list_contains(
+        sa.bindparam("finished", [row[0] for row in finished], sa.ARRAY(sa.String)),
+        table.c.ingest_id,
     )
-    # Whether a known row was left behind is looked up before the merge, which takes no subquery.
-    lookup = (
-        f"(select any_value(ingests.status is distinct from 'done') "  # noqa: S608
-        f"from {_PREPARER.format_table(table)} as known "
-        "left join raw.ingests as ingests on known.ingest_id = ingests.ingest_id "
-        f"where {' and '.join(f'known.{key} = {_INCOMING}.{key}' for key in keys)})"
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key),
+        set_={name: statement.excluded[name] for name in incoming.column_names if name not in keys},
+        where=sa.and_(
+            table.c.ingest_id.is_distinct_from(statement.excluded.ingest_id),
+            sa.not_(is_finished),
+        ),
     )
-    statement = statement.replace(
-        f"select * from {_INCOMING}",
-        f"select *, coalesce({lookup}, false) as is_left_behind from {_INCOMING}",
-    )
-    return _execute_batches(connection, table, rows, statement)
+    return _execute(connection, table, incoming, statement)
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection, table: sa.Table, rows: Rows, on_conflict: str
+def _check_update(table: sa.Table, update: Sequence[str]) -> None:
+    for name in update:
+        column = table.c[name]
+        if column.primary_key or isinstance(column.type, sa.ARRAY):
+            # DuckDB turns such an update into a delete and an insert behind the scenes.
+            raise ValueError(f"update must name columns beside key and lists, got {name!r}")
+
+
+def _incoming(incoming: pa.Table) -> sa.Select[Any]:
+    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in incoming.column_names]
+    return sa.select(*columns).select_from(sa.table(_INCOMING))
+
+
+def _execute(
+    connection: duckdb.DuckDBPyConnection,
+    table: sa.Table,
+    incoming: pa.Table,
+    statement: sa.Insert,
 ) -> int:
-    names = ", ".join(_PREPARER.quote(name) for name in _arrow(table, rows).column_names)
-    statement = (
-        f"insert into {_PREPARER.format_table(table)} ({names}) "  # noqa: S608 - table names only
-        f"select {names} from ({_distinct_incoming(table)}) {on_conflict}"
-    )
-    return _execute_batches(connection, table, rows, statement)
-
-
-def _distinct_incoming(table: sa.Table) -> str:
-    """The first incoming row of each key: DuckDB refuses to touch a row twice in one statement."""
-    keys = ", ".join(_PREPARER.quote(column.name) for column in table.primary_key)
-    return (
-        f"select * from {_INCOMING} "  # noqa: S608 - table names only
-        f"qualify row_number() over (partition by {keys} order by {_ORDER}) = 1"
-    )
-
-
-def _execute_batches(
-    connection: duckdb.DuckDBPyConnection, table: sa.Table, rows: Rows, statement: str
-) -> int:
-    incoming = _arrow(table, rows)
+    compiled = statement.compile(dialect=_DIALECT)
+    parameters = [compiled.params[name] for name in compiled.positiontup or ()]
     changed = 0
     for start in range(0, incoming.num_rows, BATCH_ROWS):
-        batch = incoming.slice(start, BATCH_ROWS)
-        batch = batch.append_column(_ORDER, pa.array(range(batch.num_rows), pa.int32()))
-        connection.register(_INCOMING, batch)
+        connection.register(_INCOMING, incoming.slice(start, BATCH_ROWS))
         try:
             connection.begin()
-            row = connection.execute(statement).fetchone()
+            row = connection.execute(str(compiled), parameters).fetchone()
             connection.commit()
-            changed += int(row[0]) if row else 0
         except duckdb.ConstraintException as error:
             connection.rollback()
-            raise RowsRefusedError(
-                f"rows must fit raw.{table.name}: {' '.join(str(error).split())}"
-            ) from None
+            raise RowsRefusedError(_refusal(table, error, incoming, start)) from None
         except BaseException:
             _roll_back(connection)
             raise
         finally:
             connection.unregister(_INCOMING)
+        changed += int(row[0]) if row else 0
     return changed
 
 
 def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
     """Roll back where a transaction is still open; the first error is the one to show."""
-    try:
+    with contextlib.suppress(duckdb.Error):
         connection.rollback()
-    except duckdb.Error:
-        return
 
 
-def _arrow(table: sa.Table, rows: Rows) -> pa.Table:
-    """Return *rows* as an Arrow table of columns that *table* has."""
-    if isinstance(rows, pa.Table):
-        incoming = rows
-    elif isinstance(rows, pa.RecordBatch):
-        incoming = pa.Table.from_batches([rows])
-    else:
-        names = list(rows[0]) if rows else [column.name for column in table.columns]
-        incoming = pa.table({name: pa.array([row[name] for row in rows]) for name in names})
-    known = {column.name: column for column in table.columns}
+def _refusal(
+    table: sa.Table, error: duckdb.ConstraintException, incoming: pa.Table, start: int
+) -> str:
+    """Return the sentence for a broken check: the condition, the first value that breaks it."""
+    message = " ".join(str(error).split())
+    found = _CHECK.search(message)
+    if found is None:
+        return f"rows must fit raw.{table.name}, and DuckDB refused them: {message}."
+    condition = found.group(1)
+    # The condition is the table's own, as DuckDB prints it; no outside text is in it.
+    broken = (
+        duckdb.from_arrow(incoming.slice(start, BATCH_ROWS))
+        .filter(f"not {condition}")
+        .limit(1)
+        .to_arrow_table()
+        .to_pylist()
+    )
+    row = broken[0] if broken else {}
+    named = [name for name in row if re.search(rf"\b{re.escape(name)}\b", condition)]
+    values = ", ".join(f"{name} {row[name]!r}" for name in named) or "a value outside"
+    key = ", ".join(f"{c.name} {row.get(c.name)!r}" for c in table.primary_key)
+    condition = condition.removeprefix("(").removesuffix(")")
+    return f"raw.{table.name} must hold {condition}, got {values}, in the row with {key}."
+
+
+def _fitted(table: sa.Table, rows: Rows) -> pa.Table:
+    """Return *rows* as an Arrow table in the column types of *table*, checked."""
+    incoming = _as_arrow(table, rows)
+    known = {field.name: field for field in arrow_schema(table)}
     unknown = [name for name in incoming.column_names if name not in known]
     absent = [
         name
-        for name, column in known.items()
-        if (not column.nullable or column.primary_key) and name not in incoming.column_names
+        for name, field in known.items()
+        if not field.nullable and name not in incoming.column_names
     ]
     if unknown or absent:
         raise RowsRefusedError(
             f"rows must have the columns of raw.{table.name}, got "
             f"unknown {unknown or 'none'} and missing {absent or 'none'}."
         )
+    columns: dict[str, Any] = {}
     for name in incoming.column_names:
-        column = known[name]
-        if incoming.column(name).null_count and (column.primary_key or not column.nullable):
+        column = incoming.column(name)
+        if column.null_count and not known[name].nullable:
             raise RowsRefusedError(
                 f"{name} must not be NULL in raw.{table.name}, "
-                f"got {incoming.column(name).null_count} NULL of {incoming.num_rows} rows."
+                f"got {column.null_count:,} NULL of {incoming.num_rows:,} rows."
             )
-    return incoming
+        columns[name] = _cast(table, name, column, known[name].type)
+    return pa.table(columns)
+
+
+def _as_arrow(table: sa.Table, rows: Rows) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        return rows
+    if isinstance(rows, pa.RecordBatch):
+        return pa.Table.from_batches([rows])
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names:
+        return arrow_schema(table).empty_table()
+    try:
+        # Types are inferred here and cast later: given a type, Arrow would cut 1.5 down to 1.
+        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+    except pa.ArrowException as error:
+        raise RowsRefusedError(
+            f"rows for raw.{table.name} must have one type in every column: {error}."
+        ) from None
+
+
+def _cast(table: sa.Table, name: str, column: pa.ChunkedArray, kind: pa.DataType) -> Any:
+    # DuckDB reads both layouts of a string; a cast of the large one could overflow the small.
+    if column.type == kind or (pa.types.is_string(kind) and pa.types.is_large_string(column.type)):
+        return column
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise RowsRefusedError(
+            f"{name} must be of type {kind} in raw.{table.name}, got {column.type}: {error}."
+        ) from None
+
+
+def _first_of_each_key(table: sa.Table, incoming: pa.Table) -> pa.Table:
+    """Drop every row whose key came before it: DuckDB refuses to touch a row twice at once."""
+    keys = [column.name for column in table.primary_key]
+    numbered = incoming.select(keys).append_column(_ORDER, pa.array(range(incoming.num_rows)))
+    first = numbered.group_by(keys, use_threads=False).aggregate([(_ORDER, "min")])
+    if first.num_rows == incoming.num_rows:
+        return incoming
+    return incoming.take(first.column(f"{_ORDER}_min").combine_chunks().sort())
