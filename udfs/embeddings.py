@@ -59,7 +59,9 @@ def load_embedder(name: str, max_tokens: int = 256, device: str | None = None) -
         The model cannot read that many word pieces.
     """
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
     try:
         model = SentenceTransformer(resolve_model(name), device=device, trust_remote_code=False)
@@ -92,8 +94,9 @@ def embed(embedder: Embedder, texts: Sequence[str], batch_size: int = 16) -> lis
     tokenizer.no_truncation()
     tokenizer.no_padding()
     pieces = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
-    # All pieces but the closing special one decide what is read.
-    read = [tuple(ids[: embedder.max_tokens - 1]) if len(ids) > embedder.max_tokens else tuple(ids) for ids in pieces]
+    # Of a text that is cut, all pieces but the closing special one decide what is read.
+    limit = embedder.max_tokens
+    read = [tuple(ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]) for ids in pieces]
     first = {key: place for place, key in reversed(list(enumerate(read)))}
     unique = sorted(first.values())
     vectors = embedder.model.encode(
