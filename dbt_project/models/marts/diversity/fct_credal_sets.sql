@@ -1,0 +1,65 @@
+with
+
+credal_points as (
+
+    select * from {{ ref('int_credal_points_built') }}
+
+),
+
+studies as (
+
+    select * from {{ ref('stg_raw__studies') }}
+
+),
+
+hulls as (
+
+    select
+        study_name,
+        story_source_name,
+        coordinate_frame,
+        axes,
+        axis_count,
+        cast(count(*) as integer) as prompt_count,
+        credal_set(list(point order by prompt_id)) as hull
+
+    from credal_points
+
+    group by 1, 2, 3, 4, 5
+
+),
+
+fct_credal_sets as (
+
+    select
+        hulls.study_name,
+        hulls.story_source_name,
+        hulls.coordinate_frame,
+        hulls.axes,
+        hulls.axis_count,
+        hulls.prompt_count,
+        hulls.hull.hull_rank,
+        hulls.hull.hull_measure,
+        hulls.hull.hull_volume,
+        hulls.hull.is_degenerate,
+        case
+            when hulls.prompt_count <= hulls.axis_count then 'too_few_prompts'
+            when hulls.hull.is_degenerate then 'flat'
+            else 'ok'
+        end as credal_set_status,
+        hulls.hull.vertex_count,
+        hulls.hull.vertices,
+        hulls.hull.singular_values,
+        hulls.hull.rank_tolerance,
+        studies.definition_version
+
+    from hulls
+
+    inner join studies
+        on hulls.study_name = studies.study_name
+
+    order by hulls.study_name, hulls.story_source_name, hulls.coordinate_frame, hulls.axes
+
+)
+
+select * from fct_credal_sets
