@@ -1,0 +1,1 @@
+"""What runs: settings, study files, stages and the command line."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warehouse.connection import work_path
-
 from flows.provenance import DBT_PROJECT
 from flows.settings import Settings
 from udfs.errors import CalibraryError
+from warehouse.connection import work_path
 
 MART_SCHEMA = "marts"
 

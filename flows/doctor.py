@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from udfs.packaged_models import resolve_model
-from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
-
 from flows.provenance import PROJECT_ROOT
 from flows.settings import Settings
 from udfs.errors import CalibraryError
+from udfs.packaged_models import resolve_model
+from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
 
 SMALLEST_FREE_BYTES = 2 * 1024**3
 """A study of 100,000 stories takes about 1 GB, twice while a new snapshot is written."""
@@ -63,8 +62,6 @@ class UnwellError(CalibraryError):
 
 
 def _python(settings: Settings) -> str:
-    if sys.version_info < (3, 11):
-        raise UnwellError(f"Python must be 3.11 or newer, got {sys.version.split()[0]}.")
     return sys.version.split()[0]
 
 

@@ -69,7 +69,7 @@ def embedding_rows(batch: TextBatch, settings: FeatureSettings) -> pa.Table:
     )
 
 
-def word_set_rows(batch: TextBatch, settings: FeatureSettings) -> pa.Table:  # noqa: ARG001
+def word_set_rows(batch: TextBatch, settings: FeatureSettings) -> pa.Table:
     """Find the words of *batch*: rows of ``raw.text_word_sets``."""
     texts = batch.cut_texts()
     return pa.table(

@@ -145,7 +145,7 @@ def task_runner(settings: Settings) -> TaskRunner[Any]:
     """
     if settings.task_runner is TaskRunnerName.DASK:
         try:
-            from prefect_dask import DaskTaskRunner
+            from prefect_dask.task_runners import DaskTaskRunner
         except ImportError:
             raise CalibraryError(
                 "CALIBRARY_TASK_RUNNER=dask must have prefect-dask installed; "
@@ -207,4 +207,12 @@ def _feature_settings(
     ).fetchone()
     if row is None:
         raise UnknownStudyError(f"the study must be in the home, got {study_name!r}.")
-    return FeatureSettings(*row, settings.embedding_batch_size, settings.device)
+    embedding_model_name, embedding_max_tokens, tagging_model_name, tagging_max_characters = row
+    return FeatureSettings(
+        embedding_model_name=embedding_model_name,
+        embedding_max_tokens=embedding_max_tokens,
+        tagging_model_name=tagging_model_name,
+        tagging_max_characters=tagging_max_characters,
+        embedding_batch_size=settings.embedding_batch_size,
+        device=settings.device,
+    )

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from warehouse.connection import open_snapshot
 
 from udfs.errors import CalibraryError
+from warehouse.connection import open_snapshot
 
 LONGEST_CELL = 120
 
@@ -121,7 +121,9 @@ def _print_table(table: pa.Table, stream: IO[str]) -> None:
     console = Console(file=stream, highlight=False)
     if stream is not sys.stdout or not stream.isatty():
         console.width = 10_000
-    shown = Table(*(Text(name) for name in table.column_names))
+    shown = Table()
+    for name in table.column_names:
+        shown.add_column(Text(name))
     for row in table.to_pylist():
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
     console.print(shown)

@@ -1,7 +1,7 @@
 """Settings of this machine and this user, from the environment (``CALIBRARY_…``) and options.
 
-What a *study* is belongs to its study file (`flows.study`); what belongs here never changes a number,
-only where things lie and how the work is spread.
+What a *study* is belongs to its study file (`flows.study`); what belongs here never changes a
+number, only where things lie and how the work is spread.
 """
 
 from __future__ import annotations

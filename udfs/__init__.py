@@ -1,0 +1,1 @@
+"""Definitions: pure functions on arrays and text, one idea per module."""

@@ -157,4 +157,4 @@ def _hull(
         ends = [int(line.argmin()), int(line.argmax())]
         return ends, float(math.dist(shifted[ends[0]], shifted[ends[1]]))
     hull = ConvexHull(spanned)
-    return hull.vertices.tolist(), float(hull.volume)
+    return [int(vertex) for vertex in hull.vertices], float(hull.volume)

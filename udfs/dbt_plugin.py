@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 from udfs.registry import register_all
 
 
-class Plugin(BasePlugin):
+class Plugin(BasePlugin):  # type: ignore[misc]
     """Registers `udfs.registry.UDFS` on every connection that dbt opens."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:

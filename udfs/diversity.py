@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,7 +67,7 @@ def mean_pairwise_cosine_distance(embeddings: ArrayLike) -> float | None:
 def cosine_distances_of_sets(
     embeddings: NDArray[np.float64], offsets: NDArray[np.int64]
 ) -> list[float | None]:
-    """Return `mean_pairwise_cosine_distance` of each set ``embeddings[offsets[k]:offsets[k+1]]``."""
+    """Return the mean pairwise distance of each set ``embeddings[offsets[k]:offsets[k + 1]]``."""
     lengths = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
     bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0.0)))
     if len(bad):
@@ -76,8 +77,8 @@ def cosine_distances_of_sets(
         )
     directions = embeddings / lengths[:, None]
     results: list[float | None] = []
-    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
-        n = int(stop - start)
+    for start, stop in pairwise(offsets.tolist()):
+        n = stop - start
         if n < 2:
             results.append(None)
             continue

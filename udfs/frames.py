@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from udfs.errors import CalibraryError
@@ -66,7 +67,7 @@ def axis_scale(values: ArrayLike) -> AxisScale:
     >>> axis_scale([1.0, 3.0])
     AxisScale(mean=2.0, sd=1.0)
     """
-    numbers = [float(value) for value in values]  # type: ignore[union-attr]
+    numbers: list[float] = np.asarray(values, dtype=np.float64).tolist()
     if not numbers:
         raise FrameError("an axis must have at least one value, got none.")
     for place, number in enumerate(numbers):

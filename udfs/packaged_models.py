@@ -111,7 +111,7 @@ def load_tokenizer(name: str) -> TokenCounter:
             tokenizer = _tokenizer_of_gguf(path)
         else:
             tokenizer = Tokenizer.from_pretrained(name)
-    except Exception as error:  # the library raises bare Exception
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise ModelNotFoundError(
             f"a tokenizer must be loadable as {name!r}: {' '.join(str(error).split())[:200]}; use "
             "one that is installed (packaged:all-minilm-l6-v2), a local folder, or go online once."

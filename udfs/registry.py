@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -66,7 +67,7 @@ def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     places = np.empty(len(encoded.dictionary), dtype=np.int64)
     results = []
-    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+    for start, stop in pairwise(offsets.tolist()):
         bounds = story_offsets[start : stop + 1]
         own = codes[bounds[0] : bounds[-1]]
         results.append(jaccard_distance_of_codes(own, bounds - bounds[0], places))

@@ -1,0 +1,1 @@
+"""The files: schema, connections, writers, readers and the published snapshot."""

@@ -129,7 +129,7 @@ def _prepare(path: Path) -> None:
         aside = path.with_name(f"{path.name}.new-{uuid.uuid4().hex[:8]}")
         try:
             create_tables(aside)
-            os.replace(aside, path)
+            aside.replace(path)
             sync_folder(path.parent)
         finally:
             aside.unlink(missing_ok=True)

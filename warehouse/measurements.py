@@ -56,7 +56,10 @@ taking_part as (
         and ingests.status = 'done'
         and (
             (stories.story_kind = 'human' and story_selections.story_id is not null)
-            or (stories.story_kind = 'generated' and stories.status in ('ok', 'too_short', 'truncated'))
+            or (
+                stories.story_kind = 'generated'
+                and stories.status in ('ok', 'too_short', 'truncated')
+            )
         )
 
 ),
