@@ -1,0 +1,28 @@
+"""Fixtures that several test folders share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from flows.settings import Settings, configure_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The real inputs beside the checkout, or where ``CALIBRARY_SHARED_DATA`` says."""
+    folder = Path(os.environ.get("CALIBRARY_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the real inputs are not here ({folder}); the shipped study is tested anyway")
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No analytics, and no hub: what is tested must work offline."""
+    configure_environment(Settings(home=tmp_path_factory.mktemp("home")))
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -1,0 +1,58 @@
+"""Claims about identities and words."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.identity import content_id, normalise_story, normalised_md5, text_id
+from udfs.word_sets import WordLimitError, count_words, cut_words, word_set
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
+
+
+def test_identities_are_the_published_hashes_of_what_a_thing_is() -> None:
+    assert text_id("abc") == hashlib.sha256(b"abc").hexdigest()[:32]
+    assert content_id("a", 1, None) == hashlib.sha256(b'["a",1,null]').hexdigest()[:32]
+
+
+def test_the_type_of_a_part_is_part_of_the_identity() -> None:
+    assert len({content_id("1"), content_id(1), content_id(None), content_id("1", None)}) == 4
+
+
+def test_stories_that_differ_in_case_space_or_composition_are_duplicates() -> None:
+    assert normalised_md5("Caf\u00e9  \n NOIR ") == normalised_md5("cafe\u0301 noir")
+    assert normalised_md5("one two") == hashlib.md5(b"one two", usedforsecurity=False).hexdigest()
+    assert normalised_md5("one two") != normalised_md5("onetwo")
+
+
+@given(texts)
+def test_normalising_collapses_white_space_and_composes(text: str) -> None:
+    normal = normalise_story(text)
+    assert not re.search(r"\s\s", normal)
+    assert normal == normal.strip()
+    assert normalise_story(f"  {text}\n") == normal
+    assert normalise_story(unicodedata.normalize("NFD", text)) == normal
+
+
+@given(texts, st.integers(1, 20))
+def test_a_cut_is_a_prefix_with_exactly_the_first_words(text: str, word_limit: int) -> None:
+    cut = cut_words(text, word_limit)
+    assert text.startswith(cut)
+    assert count_words(cut) == min(word_limit, count_words(text))
+
+
+def test_apostrophes_and_hyphens_stay_inside_words_and_underscores_split() -> None:
+    assert word_set("Don’t well-known -- 'tis snake_case 3rd") == sorted(
+        ["don't", "well-known", "tis", "snake", "case", "3rd"]
+    )
+
+
+def test_a_cut_below_one_word_is_refused() -> None:
+    with pytest.raises(WordLimitError, match="got 0"):
+        cut_words("a b", 0)
