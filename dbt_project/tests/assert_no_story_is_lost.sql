@@ -1,0 +1,51 @@
+-- A returned row is a human story of the ledger that a selection neither drew nor rejected, or a
+-- sample with a text that takes no part.
+with
+
+stories as (
+
+    select * from {{ ref('fct_stories') }}
+
+),
+
+rejects as (
+
+    select * from {{ ref('fct_rejects') }}
+
+),
+
+studies as (
+
+    select * from {{ ref('dim_studies') }}
+
+),
+
+lost_stories as (
+
+    select
+        stories.study_name,
+        stories.story_id,
+        stories.story_kind,
+        stories.story_status
+
+    from stories
+
+    inner join studies
+        on stories.study_name = studies.study_name
+
+    left join rejects
+        on
+            stories.study_name = rejects.study_name
+            and stories.story_id = rejects.story_id
+
+    where
+        not stories.is_selected
+        and case
+            when stories.story_kind = 'human'
+                then studies.selection_id is not null and rejects.reject_id is null
+            else stories.story_status not in ('empty', 'failed')
+        end
+
+)
+
+select * from lost_stories

@@ -1,0 +1,67 @@
+-- A returned row is a set of samples of which some are neither in the ledger nor among the missing.
+with
+
+stories as (
+
+    select * from {{ ref('fct_stories') }}
+
+),
+
+samples_missed as (
+
+    select * from {{ ref('int_samples_missed') }}
+
+),
+
+studies as (
+
+    select * from {{ ref('dim_studies') }}
+
+),
+
+samples as (
+
+    select
+        study_name,
+        prompt_id,
+        story_source_name,
+        sample_index
+
+    from stories
+
+    where story_kind = 'generated'
+
+    union all
+
+    select
+        study_name,
+        prompt_id,
+        story_source_name,
+        sample_index
+
+    from samples_missed
+
+),
+
+sets_that_do_not_add_up as (
+
+    select
+        samples.study_name,
+        samples.prompt_id,
+        samples.story_source_name,
+        count(distinct samples.sample_index) as sample_count
+
+    from samples
+
+    inner join studies
+        on samples.study_name = studies.study_name
+
+    where samples.sample_index < studies.samples_per_prompt
+
+    group by 1, 2, 3
+
+    having count(distinct samples.sample_index) != min(studies.samples_per_prompt)
+
+)
+
+select * from sets_that_do_not_add_up
