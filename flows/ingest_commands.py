@@ -1,0 +1,207 @@
+"""``calibrary ingest …``: options in, one data set ingested under its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.command import CommandContext, with_global_options
+from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.ingest_stages import StudyChanges, ingest_named
+
+ingest_app = typer.Typer(
+    help="Bring stories, generations or ready vectors into the warehouse.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PathArgument = Annotated[str, typer.Argument(help="File or folder (.gz and .zst too).")]
+NameOption = Annotated[
+    str | None, typer.Option("--name", help="Name of the data set; the file's name if not given.")
+]
+PromptsOption = Annotated[
+    str | None, typer.Option("--prompts", help="File with the prompts, joined on the prompt id.")
+]
+DelimiterOption = Annotated[
+    str | None, typer.Option("--delimiter", help="Separator of a CSV file.")
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="jsonl, csv, tsv or parquet, against the ending.")
+]
+PromptIdColumn = Annotated[str | None, typer.Option("--prompt-id-column")]
+PromptColumn = Annotated[str | None, typer.Option("--prompt-column")]
+TextColumn = Annotated[str | None, typer.Option("--text-column")]
+LanguageModelColumn = Annotated[
+    str | None,
+    typer.Option("--language-model-column", help="One column, or several joined by + signs."),
+]
+DecodingStrategyColumn = Annotated[str | None, typer.Option("--decoding-strategy-column")]
+EmbeddingModel = Annotated[str | None, typer.Option("--embedding-model")]
+EmbeddingMaxTokens = Annotated[int | None, typer.Option("--embedding-max-tokens")]
+TaggingModel = Annotated[str | None, typer.Option("--tagging-model")]
+
+
+@ingest_app.command("stories")
+@with_global_options
+def stories_command(
+    context: CommandContext,
+    path: Annotated[
+        str, typer.Argument(help="File, folder (also *.wp_source/*.wp_target) or hf:owner/name.")
+    ],
+    name: NameOption = None,
+    prompts: PromptsOption = None,
+    prompt_id_column: PromptIdColumn = None,
+    prompt_column: PromptColumn = None,
+    text_column: TextColumn = None,
+    delimiter: DelimiterOption = None,
+    record_format: FormatOption = None,
+    split: Annotated[str | None, typer.Option("--split", help="Split of a hub data set.")] = None,
+    stories_per_prompt: Annotated[int | None, typer.Option("--stories-per-prompt")] = None,
+    prompt_count: Annotated[
+        int | None, typer.Option("--prompt-count", help="Prompts kept at most.")
+    ] = None,
+    minimum_prompt_characters: Annotated[
+        int | None, typer.Option("--minimum-prompt-characters")
+    ] = None,
+    maximum_prompt_characters: Annotated[
+        int | None, typer.Option("--maximum-prompt-characters")
+    ] = None,
+    minimum_story_tokens: Annotated[int | None, typer.Option("--minimum-story-tokens")] = None,
+    maximum_story_tokens: Annotated[int | None, typer.Option("--maximum-story-tokens")] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="Counts story tokens in the selection.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the draw.")] = None,
+    embedding_model: EmbeddingModel = None,
+    embedding_max_tokens: EmbeddingMaxTokens = None,
+    tagging_model: TaggingModel = None,
+) -> None:
+    """Ingest human stories and select prompts and stories for a study."""
+    layout = StoriesLayout(
+        path=path,
+        prompts=prompts,
+        prompt_id_column=prompt_id_column,
+        prompt_column=prompt_column,
+        text_column=text_column,
+        delimiter=delimiter,
+        record_format=record_format,
+        split=split,
+    )
+    changes: StudyChanges = {
+        "stories_per_prompt": stories_per_prompt,
+        "prompt_count": prompt_count,
+        "minimum_prompt_characters": minimum_prompt_characters,
+        "maximum_prompt_characters": maximum_prompt_characters,
+        "minimum_story_tokens": minimum_story_tokens,
+        "maximum_story_tokens": maximum_story_tokens,
+        "tokenizer_name": tokenizer,
+        "selection_seed": seed,
+        "embedding_model_name": embedding_model,
+        "embedding_max_tokens": embedding_max_tokens,
+        "tagging_model_name": tagging_model,
+    }
+    _ingest(context, name, layout, changes)
+
+
+@ingest_app.command("generations")
+@with_global_options
+def generations_command(
+    context: CommandContext,
+    path: PathArgument,
+    name: NameOption = None,
+    prompts: PromptsOption = None,
+    prompt_id_column: PromptIdColumn = None,
+    prompt_column: PromptColumn = None,
+    text_column: TextColumn = None,
+    language_model: Annotated[
+        str | None, typer.Option("--language-model", help="Name, where no column has it.")
+    ] = None,
+    language_model_column: LanguageModelColumn = None,
+    decoding_strategy: Annotated[
+        str | None, typer.Option("--decoding-strategy", help="Name, where no column has it.")
+    ] = None,
+    decoding_strategy_column: DecodingStrategyColumn = None,
+    sample_index_column: Annotated[str | None, typer.Option("--sample-index-column")] = None,
+    seed_column: Annotated[str | None, typer.Option("--seed-column")] = None,
+    stop_reason_column: Annotated[str | None, typer.Option("--stop-reason-column")] = None,
+    sampling_temperature_column: Annotated[
+        str | None, typer.Option("--sampling-temperature-column")
+    ] = None,
+    delimiter: DelimiterOption = None,
+    record_format: FormatOption = None,
+    samples_per_prompt: Annotated[
+        int | None, typer.Option("--samples-per-prompt", help="Samples that should be there.")
+    ] = None,
+    embedding_model: EmbeddingModel = None,
+    embedding_max_tokens: EmbeddingMaxTokens = None,
+    tagging_model: TaggingModel = None,
+) -> None:
+    """Ingest texts that language models wrote elsewhere; what is missing is never filled in."""
+    layout = GenerationsLayout(
+        path=path,
+        prompts=prompts,
+        prompt_id_column=prompt_id_column,
+        prompt_column=prompt_column,
+        text_column=text_column,
+        language_model=language_model,
+        language_model_column=language_model_column,
+        decoding_strategy=decoding_strategy,
+        decoding_strategy_column=decoding_strategy_column,
+        sample_index_column=sample_index_column,
+        seed_column=seed_column,
+        stop_reason_column=stop_reason_column,
+        sampling_temperature_column=sampling_temperature_column,
+        delimiter=delimiter,
+        record_format=record_format,
+    )
+    changes: StudyChanges = {
+        "samples_per_prompt": samples_per_prompt,
+        "embedding_model_name": embedding_model,
+        "embedding_max_tokens": embedding_max_tokens,
+        "tagging_model_name": tagging_model,
+    }
+    _ingest(context, name, layout, changes)
+
+
+@ingest_app.command("diversity-vectors")
+@with_global_options
+def diversity_vectors_command(
+    context: CommandContext,
+    path: PathArgument,
+    name: NameOption = None,
+    prompt_id_column: PromptIdColumn = None,
+    story_source_column: Annotated[str | None, typer.Option("--story-source-column")] = None,
+    language_model_column: LanguageModelColumn = None,
+    decoding_strategy_column: DecodingStrategyColumn = None,
+    delimiter: DelimiterOption = None,
+    record_format: FormatOption = None,
+) -> None:
+    """Ingest ready diversity vectors: long, or human and model columns side by side."""
+    layout = VectorsLayout(
+        path=path,
+        prompt_id_column=prompt_id_column,
+        story_source_column=story_source_column,
+        language_model_column=language_model_column,
+        decoding_strategy_column=decoding_strategy_column,
+        delimiter=delimiter,
+        record_format=record_format,
+    )
+    _ingest(context, name, layout, {})
+
+
+def _ingest(
+    context: CommandContext,
+    name: str | None,
+    layout: StoriesLayout | GenerationsLayout | VectorsLayout,
+    changes: StudyChanges,
+) -> None:
+    chosen = name or _name_of(layout.path)
+    report = ingest_named(context.settings, chosen, layout, changes)
+    context.show(report.as_record(), report.as_text())
+
+
+def _name_of(path: str) -> str:
+    """Return a data set name made of the file's own, without its endings."""
+    return Path(path.removeprefix("hf:")).name.split(".")[0]

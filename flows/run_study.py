@@ -1,0 +1,93 @@
+"""The whole study as one Prefect flow: ingest, measure, build, publish; each stage resumable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import flow
+
+from flows.ingest_stages import StageReport, ingest_study, is_ingested
+from flows.measure import MeasureReport, measure_studies, missing_counts
+from flows.publish_marts import BuildReport, build_and_publish, snapshot_is_current
+from flows.settings import Settings, load_settings
+from flows.study import Study, load_study
+from warehouse.connection import is_absent, open_warehouse, work_path
+
+QUERIES = (
+    "select story_source_name, story_count, prompt_count from dim_story_sources",
+    "select story_source_name, hull_rank, vertex_count, hull_volume, is_degenerate "
+    "from fct_credal_sets where coordinate_frame = 'pooled_z' "
+    "and axes = 'semantic_lexical_syntactic'",
+    "select story_source_name, shared_prompt_count, overlap_calibration, centroid_distance, "
+    "volume_ratio, composite_calibration from fct_credal_overlaps "
+    "where coordinate_frame = 'pooled_z' and axes = 'semantic_lexical_syntactic'",
+)
+"""Three to try after a run."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What each stage of a run did; None for all of them where nothing was new."""
+
+    study_name: str
+    ingested: StageReport | None
+    measured: MeasureReport | None
+    built: BuildReport | None
+
+    def as_record(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {
+            "study_name": self.study_name,
+            "is_new": self.built is not None,
+            "ingest": None if self.ingested is None else self.ingested.as_record(),
+            "measure": None if self.measured is None else self.measured.as_record(),
+            "build": None if self.built is None else self.built.as_record(),
+        }
+
+    def as_text(self) -> str:
+        """Return it for reading, with three queries to try."""
+        lines = [
+            part.as_text() for part in (self.ingested, self.measured, self.built) if part is not None
+        ]
+        if not lines:
+            lines = [f"{self.study_name}: nothing new; the published snapshot is current."]
+        if self.built is not None and self.built.relations:
+            lines += [
+                f"  {relation.table_name}: {relation.description.split('. ')[0].strip()}"
+                for relation in self.built.relations
+            ]
+        lines += ["", "Three queries to try:"]
+        lines += [f'  calibrary query "{sql}"' for sql in QUERIES]
+        return "\n".join(lines)
+
+
+def run(settings: Settings, study_path: Path) -> RunSummary:
+    """Run the study at *study_path*; Prefect is started only if there is something to do."""
+    study = load_study(study_path)
+    if is_done(settings, study):
+        return RunSummary(study.study_name, None, None, None)
+    return run_study(str(settings.home), str(study_path))
+
+
+@flow(name="run-study", validate_parameters=False)
+def run_study(home: str, study_path: str) -> RunSummary:
+    """Ingest, measure, build and publish the study file at *study_path* in *home*."""
+    settings = load_settings(Path(home))
+    study = load_study(Path(study_path))
+    ingested = ingest_study(settings, study)
+    measured = measure_studies(settings, study.study_name)
+    built = build_and_publish(settings)
+    return RunSummary(study.study_name, ingested, measured, built)
+
+
+def is_done(settings: Settings, study: Study) -> bool:
+    """Say whether every input is ingested, every story measured and the snapshot current."""
+    if is_absent(work_path(settings.home)):
+        return False
+    with open_warehouse(work_path(settings.home)) as connection:
+        return (
+            is_ingested(connection, study)
+            and not any(missing_counts(connection, [study.study_name]).values())
+            and snapshot_is_current(settings, connection)
+        )

@@ -1,0 +1,184 @@
+"""What is done, what is missing, what was rejected and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from flows.settings import Settings
+from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
+from warehouse.errors import WarehouseLockedError, WarehouseMissingError
+from warehouse.measurements import Feature, missing_cuts
+
+_INPUTS = """
+select file_name, ingest_kind, status, row_count
+from raw.ingests
+where study_name = $study_name
+order by started_at, ingest_id
+"""
+
+_STORIES = """
+select
+    stories.story_source_name,
+    stories.status,
+    count(*) as story_count,
+    count(*) filter (where story_selections.story_id is not null) as selected_count
+from raw.stories as stories
+inner join raw.ingests as ingests on stories.ingest_id = ingests.ingest_id
+left join raw.studies as studies on stories.study_name = studies.study_name
+left join raw.story_selections as story_selections
+    on stories.story_id = story_selections.story_id
+    and studies.selection_id = story_selections.selection_id
+where stories.study_name = $study_name and ingests.status = 'done'
+group by 1, 2
+order by 1, 2
+"""
+
+_REJECTS = """
+select rejects.reject_kind, rejects.reason, count(*) as reject_count, min(rejects.detail) as example
+from raw.rejects as rejects
+left join raw.ingests as ingests on rejects.ingest_id = ingests.ingest_id
+left join raw.studies as studies on rejects.study_name = studies.study_name
+where rejects.study_name = $study_name
+    and (ingests.status = 'done' or rejects.selection_id = studies.selection_id)
+group by 1, 2
+order by 3 desc, 2
+"""
+
+_VECTORS = """
+select count(*)
+from raw.diversity_vectors as diversity_vectors
+inner join raw.ingests as ingests on diversity_vectors.ingest_id = ingests.ingest_id
+where diversity_vectors.study_name = $study_name and ingests.status = 'done'
+"""
+
+_RUNS = """
+select command, study_name, started_at, status, detail
+from raw.runs
+order by started_at desc
+limit 5
+"""
+
+_MISSING_SAMPLES = """
+select study_name, count(*)
+from fct_rejects
+where reason = 'missing_sample'
+group by 1
+"""
+
+
+def read_status(settings: Settings) -> dict[str, Any]:
+    """Return the state of the home as plain lists and mappings.
+
+    While another process writes, its state cannot be read: ``busy`` then says who it is, and only
+    the published snapshot is described.
+    """
+    status: dict[str, Any] = {
+        "home": str(settings.home),
+        "busy": None,
+        "studies": [],
+        "runs": [],
+        "snapshot": _snapshot(settings),
+    }
+    try:
+        with open_warehouse(work_path(settings.home), read_only=True) as connection:
+            names = connection.execute("select study_name from raw.studies order by 1").fetchall()
+            status["studies"] = [_study(connection, str(name)) for (name,) in names]
+            status["runs"] = _records(connection, _RUNS, {})
+    except WarehouseLockedError as error:
+        status["busy"] = str(error)
+    except WarehouseMissingError:
+        pass
+    return status
+
+
+def status_text(status: dict[str, Any]) -> str:
+    """Return `read_status` as lines for reading."""
+    lines = [f"Home: {status['home']}"]
+    if status["busy"]:
+        lines.append(f"Busy: {status['busy']}")
+    elif not status["studies"]:
+        lines.append("No study yet: `calibrary run` runs the shipped one.")
+    for study in status["studies"]:
+        lines += _study_lines(study)
+    for run in status["runs"]:
+        if run["status"] != "done":
+            where = f" ({run['study_name']})" if run["study_name"] else ""
+            lines.append(
+                f"Run {run['command']}{where} of {run['started_at']:%Y-%m-%d %H:%M} UTC: "
+                f"{run['status']}: {run['detail']}"
+            )
+    snapshot = status["snapshot"]
+    if snapshot is None:
+        lines.append("Snapshot: none published yet.")
+    else:
+        lines.append(
+            f"Snapshot: {snapshot['path']}, published {snapshot['published_at']:%Y-%m-%d %H:%M} UTC"
+        )
+        lines += [
+            f"  missing samples in {name}: {count:,}"
+            for name, count in snapshot["missing_samples"].items()
+        ]
+    return "\n".join(lines)
+
+
+def _study(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
+    bound = {"study_name": name}
+    vectors = connection.execute(_VECTORS, bound).fetchone()
+    return {
+        "study_name": name,
+        "inputs": _records(connection, _INPUTS, bound),
+        "stories": _records(connection, _STORIES, bound),
+        "imported_vector_count": 0 if vectors is None else int(vectors[0]),
+        "rejects": _records(connection, _REJECTS, bound),
+        "unmeasured": {
+            feature.value: len(missing_cuts(connection, name, feature)) for feature in Feature
+        },
+    }
+
+
+def _study_lines(study: dict[str, Any]) -> list[str]:
+    lines = [f"Study {study['study_name']}"]
+    for entry in study["inputs"]:
+        rows = "" if entry["row_count"] is None else f", {entry['row_count']:,} records"
+        state = "" if entry["status"] == "done" else " UNFINISHED: ingest it again"
+        lines.append(f"  input {entry['file_name']} ({entry['ingest_kind']}{rows}){state}")
+    for entry in study["stories"]:
+        chosen = f", {entry['selected_count']:,} selected" if entry["selected_count"] else ""
+        lines.append(
+            f"  stories {entry['story_source_name']} {entry['status']}: "
+            f"{entry['story_count']:,}{chosen}"
+        )
+    if study["imported_vector_count"]:
+        lines.append(f"  imported vectors: {study['imported_vector_count']:,}")
+    for entry in study["rejects"]:
+        lines.append(
+            f"  rejected {entry['reject_kind']} {entry['reason']}: {entry['reject_count']:,} "
+            f"(as: {entry['example']})"
+        )
+    waiting = ", ".join(f"{count:,} {name}" for name, count in study["unmeasured"].items() if count)
+    lines.append(f"  still to measure: {waiting}" if waiting else "  measured: all")
+    return lines
+
+
+def _snapshot(settings: Settings) -> dict[str, Any] | None:
+    path = snapshot_path(settings.home)
+    if not path.exists():
+        return None
+    with open_snapshot(settings.home) as connection:
+        connection.execute("set search_path = 'marts'")
+        newest = connection.execute("select max(published_at) from dim_publications").fetchone()
+        missing = dict(connection.execute(_MISSING_SAMPLES).fetchall())
+    return {
+        "path": str(path),
+        "published_at": None if newest is None else newest[0],
+        "missing_samples": missing,
+    }
+
+
+def _records(
+    connection: duckdb.DuckDBPyConnection, sql: str, bound: dict[str, str]
+) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = connection.execute(sql, bound).to_arrow_table().to_pylist()
+    return records

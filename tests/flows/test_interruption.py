@@ -1,0 +1,157 @@
+"""Claims about Ctrl-C and ``kill -9`` in the middle of measuring and of building."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from warehouse.connection import open_warehouse, snapshot_path, work_path
+from warehouse.readers import raw_state_id
+
+
+def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows", *arguments, "--home", str(home)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"CALIBRARY_HOME": str(home)},
+    )
+
+
+def finish(home: Path, *arguments: str) -> str:
+    process = start(home, *arguments)
+    output, errors = process.communicate(timeout=280)
+    assert process.returncode == 0, errors
+    return output
+
+
+def wait_until_written(path: Path, process: subprocess.Popen[str], times: int) -> None:
+    """Wait until the log of *path* grew *times* times: that many batches were committed."""
+    log = path.with_name(path.name + ".wal")
+    sizes: list[int] = []
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline and process.poll() is None and len(sizes) < times:
+        size = log.stat().st_size if log.exists() else 0
+        if size and size not in sizes:
+            sizes.append(size)
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+
+
+def measured_rows(home: Path) -> dict[str, int]:
+    tables = ("text_embeddings", "text_word_sets", "text_pos_bigrams")
+    with open_warehouse(work_path(home)) as connection:
+        return {
+            table: connection.execute(f"select count(*) from raw.{table}").fetchone()[0]  # noqa: S608
+            for table in tables
+        }
+
+
+def marts_of(home: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every mart but those that say when something ran."""
+    connection = duckdb.connect(snapshot_path(home), read_only=True)
+    names = connection.execute(
+        "select table_name from duckdb_tables() where schema_name = 'marts' "
+        "and table_name not in ('dim_runs', 'dim_publications') order by 1"
+    ).fetchall()
+    found = {
+        name: connection.execute(f"select * from marts.{name} order by all").fetchall()  # noqa: S608
+        for (name,) in names
+    }
+    connection.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def ingested_home(small_study_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped study as after its ingest: nothing measured, nothing published."""
+    home = tmp_path_factory.mktemp("ingested") / "home"
+    home.mkdir()
+    shutil.copy(work_path(small_study_home), work_path(home))
+    with open_warehouse(work_path(home)) as connection:
+        for table in ("text_embeddings", "text_word_sets", "text_pos_bigrams", "publications"):
+            connection.execute(f"delete from raw.{table}")  # noqa: S608
+        connection.execute("checkpoint")
+    shutil.copytree(small_study_home / "prefect", home / "prefect")
+    return home
+
+
+def test_measuring_survives_ctrl_c_and_kill_and_ends_as_if_undisturbed(
+    ingested_home: Path, small_study_home: Path
+) -> None:
+    stopped = start(ingested_home, "measure")
+    wait_until_written(work_path(ingested_home), stopped, times=2)
+    stopped.send_signal(signal.SIGINT)
+    _, errors = stopped.communicate(timeout=60)
+    assert stopped.returncode == 1
+    assert "interrupted; what was finished is kept" in errors
+    after_stop = measured_rows(ingested_home)
+    assert 0 < after_stop["text_word_sets"]
+
+    killed = start(ingested_home, "measure")
+    wait_until_written(work_path(ingested_home), killed, times=3)
+    killed.kill()
+    killed.communicate(timeout=60)
+    after_kill = measured_rows(ingested_home)
+    assert all(after_kill[table] >= after_stop[table] for table in after_stop)
+    complete = measured_rows(small_study_home)
+    assert after_kill != complete
+
+    finish(ingested_home, "measure")
+    assert measured_rows(ingested_home) == complete
+    with open_warehouse(work_path(ingested_home)) as connection:
+        statuses = connection.execute(
+            "select status from raw.runs where command = 'measure' order by started_at"
+        ).fetchall()
+        # The key still finds every row.
+        found = connection.execute(
+            "select count(*) from raw.text_word_sets as a inner join raw.text_word_sets as b "
+            "on a.text_id = b.text_id and a.word_limit = b.word_limit"
+        ).fetchone()
+    assert [status for (status,) in statuses][-3:] == ["interrupted", "interrupted", "done"]
+    assert found == (complete["text_word_sets"],)
+
+
+def test_a_killed_build_leaves_the_snapshot_as_it_was_and_the_next_one_is_whole(
+    small_study_home: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    shutil.copy(work_path(small_study_home), work_path(home))
+    shutil.copy(snapshot_path(small_study_home), snapshot_path(home))
+    before = snapshot_path(home).read_bytes()
+    with open_warehouse(work_path(home)) as connection:
+        state = raw_state_id(connection)
+        # A change that makes the snapshot out of date.
+        connection.execute("update raw.studies set minimum_common_words = 19")
+    killed = start(home, "build")
+    log = home / "dbt" / "logs" / "dbt.log"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and killed.poll() is None:
+        if log.exists() and "fct_stories" in log.read_text() and " OK created" in log.read_text():
+            break
+        time.sleep(0.02)
+    assert killed.poll() is None, killed.communicate()
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert snapshot_path(home).read_bytes() == before
+
+    with open_warehouse(work_path(home)) as connection:
+        connection.execute("update raw.studies set minimum_common_words = 20")
+        assert raw_state_id(connection) == state
+        connection.execute("update raw.publications set build_code_id = 'older'")
+    finish(home, "build")
+    assert marts_of(home) == marts_of(small_study_home)
+    publications = duckdb.connect(snapshot_path(home), read_only=True).execute(
+        "select count(*) from marts.dim_publications"
+    )
+    assert publications.fetchone() == (2,)

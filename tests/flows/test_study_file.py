@@ -1,0 +1,91 @@
+"""Claims about the study file: strict, safe, and one sentence per mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.settings import SettingsError, load_settings
+from flows.study import SMALL_STUDY, StudyError, StudySettings, load_study, settings_with
+
+GOOD = "study_name: tales\nstories:\n  - path: stories.jsonl\n"
+
+
+def study(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "study.yml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_minimal_study_takes_the_selection_of_the_design(tmp_path: Path) -> None:
+    settings = load_study(study(tmp_path, GOOD)).settings
+    assert (settings.minimum_prompt_characters, settings.maximum_prompt_characters) == (20, 500)
+    assert (settings.minimum_story_tokens, settings.maximum_story_tokens) == (52, 987)
+    assert (settings.stories_per_prompt, settings.prompt_count) == (10, 500)
+    assert (settings.embedding_max_tokens, settings.tagging_max_characters) == (256, 5000)
+
+
+def test_paths_start_at_the_study_file(tmp_path: Path) -> None:
+    loaded = load_study(study(tmp_path, GOOD))
+    (tmp_path / "stories.jsonl").touch()
+    assert loaded.resolve("stories.jsonl") == str(tmp_path / "stories.jsonl")
+    assert loaded.resolve("owner/name") == "owner/name"
+
+
+def test_the_shipped_study_is_valid_and_its_files_are_there() -> None:
+    loaded = load_study(SMALL_STUDY)
+    inputs = [*loaded.stories, *loaded.generations]
+    assert inputs
+    assert all(Path(loaded.resolve(entry.path)).is_file() for entry in inputs)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (GOOD + "storys_per_prompt: 8\n", "'storys_per_prompt' .*did you mean stories_per_prompt"),
+        ("study_name: t\nstories:\n  - path: a\n    textcolumn: b\n", "did you mean text_column"),
+        (GOOD + "stories_per_prompt: 1\n", "stories_per_prompt must be valid, got 1"),
+        (GOOD + "stories_per_prompt: '10'\n", "stories_per_prompt must be valid, got '10'"),
+        (GOOD + "prompt_count: 3\n", "prompt_count must be valid, got 3"),
+        (GOOD + "minimum_story_tokens: 99\nmaximum_story_tokens: 9\n", "at most"),
+        (GOOD + "study_name: again\n", "line 4 must be valid YAML: key 'study_name' is given twice"),
+        ("study_name: 'a b'\nstories:\n  - path: x\n", "study_name must be valid, got 'a b'"),
+        ("study_name: t\n", "at least one input"),
+        ("study_name: t\nstories: x.jsonl\n", "must be a list"),
+        ("- a\n- b\n", "mapping"),
+        ("a: [1,\n", "line 2 must be valid YAML"),
+        ("a: !!python/object/apply:os.system ['true']\n", "must be valid YAML"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_its_place(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    with pytest.raises(StudyError, match=sentence) as caught:
+        load_study(study(tmp_path, text))
+    assert "study.yml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"found none at .*nowhere\.yml"):
+        load_study(tmp_path / "nowhere.yml")
+
+
+def test_an_option_out_of_range_is_refused() -> None:
+    with pytest.raises(StudyError, match="stories_per_prompt must be valid, got 0"):
+        settings_with(StudySettings(study_name="t"), stories_per_prompt=0)
+
+
+def test_an_unusable_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIBRARY_TASK_RUNNER", "horses")
+    with pytest.raises(SettingsError, match="CALIBRARY_TASK_RUNNER must be usable, got 'horses'"):
+        load_settings()
+
+
+def test_the_home_option_wins_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CALIBRARY_HOME", "/elsewhere")
+    assert load_settings(tmp_path / "here").home == tmp_path / "here"
+    assert load_settings().home == Path("/elsewhere")
