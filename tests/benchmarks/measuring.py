@@ -44,13 +44,14 @@ def main() -> None:
 
 
 def _compare(settings, texts):  # type: ignore[no-untyped-def]
+    from prefect import flow
+
+    from flows.corpora.layouts import GenerationsLayout
     from flows.feature_batches import _embedder, _tagger
     from flows.ingest_generations import ingest_generations
-    from flows.corpora.layouts import GenerationsLayout
     from flows.measure import measure_studies
     from flows.model_choice import resolve_auto
     from flows.study import StudySettings
-    from prefect import flow
     from udfs.word_sets import cut_words, word_set
     from warehouse.connection import open_warehouse, work_path
     from warehouse.measurements import Feature, missing_cuts
