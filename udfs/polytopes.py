@@ -103,7 +103,7 @@ def distances_to_polytope(points: ArrayLike, polytope: CredalSet) -> NDArray[np.
     pad = ((0, 0), (0, 3 - vertices.shape[1]))
     outside, corners = np.pad(outside, pad), np.pad(vertices, pad)
     if polytope.hull_rank == 0:
-        return np.linalg.norm(outside - corners[0], axis=1)
+        return np.asarray(np.linalg.norm(outside - corners[0], axis=1))
     if polytope.hull_rank == 1:
         return _distance_to_segments(outside, corners[None, :2])
     if polytope.hull_rank == 2:
@@ -125,7 +125,8 @@ def _in_spanned_space(points: Points, rank: int) -> Points:
         _, _, directions = np.linalg.svd(centred, full_matrices=False)
         centred = centred @ directions[:rank].T
     extent: Points = np.ptp(centred, axis=0)
-    return centred / extent
+    placed: Points = centred / extent
+    return placed
 
 
 def _full_rank_iou(a: Points, b: Points) -> Iou:
@@ -160,10 +161,10 @@ def _inscribed_ball(half_spaces: Points) -> Points | None:
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if not found.success or found.x[-1] <= SMALLEST_RADIUS:
+    solution = found.x
+    if not found.success or solution is None or solution[-1] <= SMALLEST_RADIUS:
         return None
-    centre: Points = found.x[:-1]
-    return centre
+    return np.asarray(solution[:-1], dtype=np.float64)
 
 
 def _fan(corners: Points) -> Points:
@@ -206,4 +207,5 @@ def _distance_to_triangles(points: Points, triangles: Points) -> Points:
     heights = np.abs(np.einsum("mkj,kj->mk", offsets, normals)) / np.sqrt(areas)
     inside = (v >= 0.0) & (w >= 0.0) & (v + w <= 1.0)
     to_faces = np.where(inside, heights, np.inf).min(axis=1, initial=np.inf)
-    return np.minimum(to_edges, to_faces)
+    nearest: Points = np.minimum(to_edges, to_faces)
+    return nearest
