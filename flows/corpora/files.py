@@ -188,7 +188,9 @@ def reading(path: Path) -> Iterator[None]:
                 f"a compressed file must be whole, and {path} ends in the middle of its stream; "
                 "copy or download it again."
             ) from None
-        raise UnreadableInputError(f"{path} must be readable as its name says: {message}.") from None
+        raise UnreadableInputError(
+            f"{path} must be readable as its name says: {message}."
+        ) from None
 
 
 @contextlib.contextmanager

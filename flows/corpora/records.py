@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -107,8 +106,7 @@ def column_names(file: InputFile, delimiter: str | None = None) -> list[str]:
             )
         return list(names)
     with open_bytes(file.path) as source:
-        _, header = _csv_header(file, _delimiter(file, delimiter), source)
-        return header
+        return _csv_header(file, _csv_rows(file, _delimiter(file, delimiter), source))
 
 
 def delimiter_hint(file: InputFile, names: Sequence[str]) -> str:
@@ -134,9 +132,7 @@ def _jsonl_batches(file: InputFile) -> Iterator[RecordBatch]:
                 part = lines[start : start + BATCH_RECORDS]
                 numbers, records = _parsed(file, part, first + start)
                 if records:
-                    yield RecordBatch(
-                        file.name, numbers, records, byte_count if start == 0 else 0
-                    )
+                    yield RecordBatch(file.name, numbers, records, byte_count if start == 0 else 0)
 
 
 def _line_blocks(
@@ -158,7 +154,7 @@ def _line_blocks(
                 )
             continue
         lines = b"".join((*pieces, block)).split(b"\n")
-        pieces = [lines.pop()] if block else []
+        pieces = [lines.pop()] if block or not lines[-1] else []
         before, position = position, source.position()
         if lines:
             yield lines, line_number, position - before
@@ -235,18 +231,37 @@ def _delimiter(file: InputFile, given: str | None) -> str:
     return delimiter
 
 
-def _decoded_lines(file: InputFile, source: ByteSource) -> Iterator[str]:
+def decoded_lines(file: InputFile, source: ByteSource) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text file, each ending in a line feed."""
     for lines, first, _ in _line_blocks(file, source, 1 << 20):
         for number, line in enumerate(lines, first):
             yield _decoded(file, line, number) + "\n"
 
 
-def _csv_header(file: InputFile, delimiter: str, source: ByteSource) -> tuple[Any, list[str]]:
-    csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(_decoded_lines(file, source), delimiter=delimiter, strict=True)
-    with _csv_faults(file, reader):
-        header = next((row for row in reader if row), None)
-    if header is None:
+def _csv_rows(
+    file: InputFile, delimiter: str, source: ByteSource
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, the header first, with the line each starts on."""
+    csv.field_size_limit(LONGEST_LINE_BYTES)
+    reader = csv.reader(decoded_lines(file, source), delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InvalidRecordError(
+                f"the file must be valid CSV, the row on line {number} of {file.path} is not: "
+                f"{error}; a quote inside a quoted field is written twice."
+            ) from None
+        if row:
+            yield number, row
+
+
+def _csv_header(file: InputFile, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
+    _, header = next(rows, (0, []))
+    if not header:
         raise UnreadableInputError(f"an input file must hold records, found none in {file.path}.")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
@@ -254,30 +269,26 @@ def _csv_header(file: InputFile, delimiter: str, source: ByteSource) -> tuple[An
             f"every column must have a name of its own, got {twice[0]!r} twice in the header "
             f"of {file.path}; rename one."
         )
-    return reader, header
+    return header
 
 
 def _csv_batches(file: InputFile, delimiter: str) -> Iterator[RecordBatch]:
     with open_bytes(file.path) as source:
-        reader, header = _csv_header(file, delimiter, source)
-        width, position = len(header), 0
+        rows = _csv_rows(file, delimiter, source)
+        header = _csv_header(file, rows)
         numbers: list[int] = []
         records: list[Record] = []
-        size, last = 0, int(reader.line_num)
-        with _csv_faults(file, reader):
-            for row in reader:
-                number, last = last + 1, reader.line_num
-                if not row:
-                    continue
-                if len(row) != width:
-                    raise _width_error(file, number, len(row), width)
-                numbers.append(number)
-                records.append(dict(zip(header, row, strict=True)))
-                size += sum(map(len, row))
-                if size >= BLOCK_BYTES or len(records) >= BATCH_RECORDS:
-                    before, position = position, source.position()
-                    yield RecordBatch(file.name, numbers, records, position - before)
-                    numbers, records, size = [], [], 0
+        size = position = 0
+        for number, row in rows:
+            if len(row) != len(header):
+                raise _width_error(file, number, len(row), len(header))
+            numbers.append(number)
+            records.append(dict(zip(header, row, strict=True)))
+            size += sum(map(len, row))
+            if size >= BLOCK_BYTES or len(records) >= BATCH_RECORDS:
+                before, position = position, source.position()
+                yield RecordBatch(file.name, numbers, records, position - before)
+                numbers, records, size = [], [], 0
         if records:
             yield RecordBatch(file.name, numbers, records, source.position() - position)
 
@@ -290,24 +301,13 @@ def _width_error(file: InputFile, number: int, found: int, width: int) -> Invali
 
 
 @contextlib.contextmanager
-def _csv_faults(file: InputFile, reader: Any) -> Iterator[None]:
-    try:
-        yield
-    except csv.Error as error:
-        raise InvalidRecordError(
-            f"the file must be valid CSV, line {reader.line_num} of {file.path} is not: {error}."
-        ) from None
-
-
-@contextlib.contextmanager
 def _parquet_file(file: InputFile) -> Iterator[pq.ParquetFile]:
     with open_seekable(file.path) as source, reading(file.path):
         try:
             parquet = pq.ParquetFile(source)
         except pa.ArrowInvalid as error:
             raise UnreadableInputError(
-                f"a Parquet file must be whole, {file.path} is none: "
-                f"{' '.join(str(error).split())}"
+                f"a Parquet file must be whole, {file.path} is none: {' '.join(str(error).split())}"
             ) from None
         try:
             yield parquet

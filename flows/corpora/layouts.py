@@ -1,0 +1,166 @@
+"""Which column means what: common layouts by their names, anything else by option. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flows.corpora.errors import MissingColumnError
+
+
+@dataclass(frozen=True)
+class StoriesLayout:
+    """Human stories at *path*: a file, a folder, the WritingPrompts layout, or a data set id."""
+
+    path: str
+    prompts: str | None = None
+    """File of the prompts, where *path* holds responses with their prompt's id only."""
+    prompt_id_column: str | None = None
+    prompt_column: str | None = None
+    text_column: str | None = None
+    delimiter: str | None = None
+    record_format: str | None = None
+    split: str | None = None
+    """Split of a Hugging Face data set; ``train`` where not given."""
+
+
+@dataclass(frozen=True)
+class GenerationsLayout:
+    """Texts of language models at *path*, a file or folder."""
+
+    path: str
+    prompts: str | None = None
+    prompt_id_column: str | None = None
+    prompt_column: str | None = None
+    text_column: str | None = None
+    language_model: str | None = None
+    """A constant name; with a column too, what the column's value is appended to."""
+    language_model_column: str | None = None
+    """A column, or several joined by ``+`` whose values are joined by ``-``."""
+    decoding_strategy: str | None = None
+    decoding_strategy_column: str | None = None
+    sample_index_column: str | None = None
+    seed_column: str | None = None
+    stop_reason_column: str | None = None
+    sampling_temperature_column: str | None = None
+    delimiter: str | None = None
+    record_format: str | None = None
+
+
+@dataclass(frozen=True)
+class VectorsLayout:
+    """Ready diversity vectors at *path*, long or side by side."""
+
+    path: str
+    prompt_id_column: str | None = None
+    story_source_column: str | None = None
+    language_model_column: str | None = None
+    decoding_strategy_column: str | None = None
+    delimiter: str | None = None
+    record_format: str | None = None
+
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "prompt_id": ("prompt_id",),
+    "prompt": ("prompt", "prompt_text"),
+    "text": ("text", "story", "response", "completion"),
+    "language_model": ("language_model_name", "language_model", "model"),
+    "decoding_strategy": ("decoding_strategy_name", "decoding_strategy", "strategy"),
+    "story_source": ("story_source_name",),
+    "sample_index": ("sample_index", "sample_idx"),
+    "seed": ("seed",),
+    "stop_reason": ("stop_reason", "finish_reason"),
+    "sampling_temperature": ("sampling_temperature", "temperature"),
+    "language_model_revision": ("language_model_revision", "revision"),
+    "quantization": ("quantization",),
+    "template_name": ("template_name",),
+    "prompt_token_count": ("prompt_token_count",),
+    "story_token_count": ("story_token_count",),
+    "wall_seconds": ("wall_seconds",),
+    "story_count": ("story_count",),
+}
+"""Column names recognised for each field, matched whatever their case."""
+
+MEANINGS: Mapping[str, str] = {
+    "prompt_id": "the prompt's id",
+    "prompt": "the prompt's text",
+    "text": "the story's text",
+    "language_model": "the language model's name",
+    "decoding_strategy": "the decoding strategy's name",
+    "story_source": "the story source",
+    "sample_index": "the sample index",
+    "seed": "the seed",
+    "stop_reason": "the stop reason",
+    "sampling_temperature": "the sampling temperature",
+}
+
+OPTIONS: Mapping[str, str] = {
+    "prompt_id": "--prompt-id-column",
+    "prompt": "--prompt-column",
+    "text": "--text-column",
+    "language_model": "--language-model-column",
+    "decoding_strategy": "--decoding-strategy-column",
+    "story_source": "--story-source-column",
+    "sample_index": "--sample-index-column",
+    "seed": "--seed-column",
+    "stop_reason": "--stop-reason-column",
+    "sampling_temperature": "--sampling-temperature-column",
+}
+"""Command-line option that maps each field."""
+
+AXES = ("semantic_diversity", "lexical_diversity", "syntactic_diversity")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where columns were looked for, and what to add about it."""
+
+    path: str
+    hint: str = ""
+
+
+def find_column(
+    field: str, names: Sequence[str], given: str | None, place: Place, *, is_needed: bool
+) -> str | None:
+    """Return the column of *names* that holds *field*, None where it may be absent and is.
+
+    Raises
+    ------
+    MissingColumnError
+        The column asked for is not there; a needed one is not recognised; or two could be meant.
+    """
+    if given is not None:
+        if given not in names:
+            raise MissingColumnError(
+                f"column {given!r} must be there, found {_shown(names)} in {place.path}; "
+                f"correct {OPTIONS.get(field, 'the option')}.{place.hint}"
+            )
+        return given
+    by_lower_case = {name.strip().lower(): name for name in names}
+    found = [by_lower_case[name] for name in NAMES.get(field, (field,)) if name in by_lower_case]
+    if len(found) > 1:
+        raise MissingColumnError(
+            f"one column must be {_meaning(field)}, found {_shown(found)} in {place.path}; "
+            f"choose one with {OPTIONS.get(field, 'an option')}."
+        )
+    if not found and is_needed:
+        remedy = f"; name it with {OPTIONS[field]}" if field in OPTIONS else ""
+        raise MissingColumnError(
+            f"a column with {_meaning(field)} ({' or '.join(NAMES.get(field, (field,)))}) must be "
+            f"there, found {_shown(names)} in {place.path}{remedy}.{place.hint}"
+        )
+    return found[0] if found else None
+
+
+def split_columns(given: str, names: Iterable[str]) -> list[str]:
+    """Return the columns that ``a+b`` names; a column of that very name wins."""
+    return [given] if given in set(names) else [part.strip() for part in given.split("+")]
+
+
+def _meaning(field: str) -> str:
+    return MEANINGS.get(field, field)
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(name if len(name) <= 60 else name[:59] + "…" for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")

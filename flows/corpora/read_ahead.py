@@ -1,0 +1,59 @@
+"""Prepare the next batches in a second thread while the caller writes the last one."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.1
+
+
+def read_ahead(items: Iterable[T], depth: int = 1) -> Iterator[T]:
+    """Yield *items* in order, at most *depth* of them waiting; an error in them is raised here.
+
+    Hashing, decompressing and array work release the interpreter, and so does the database: the
+    two sides overlap. Leaving the loop early stops the thread.
+    """
+    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
+    is_stopped = threading.Event()
+
+    def offer(item: T | None, error: BaseException | None) -> bool:
+        while not is_stopped.is_set():
+            try:
+                ready.put((item, error), timeout=_POLL_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def produce() -> None:
+        try:
+            for item in items:
+                if not offer(item, None):
+                    return
+        except BaseException as error:  # noqa: BLE001 - raised again in the other thread
+            offer(None, error)
+        else:
+            offer(None, _End())
+
+    thread = threading.Thread(target=produce, name="read-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if isinstance(error, _End):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]  # an item where there is no error
+    finally:
+        is_stopped.set()
+        thread.join()
+
+
+class _End(Exception):  # noqa: N818 - a mark, never raised
+    """The items are used up."""

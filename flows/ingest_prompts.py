@@ -1,0 +1,163 @@
+"""Prompts: their rows, their ids in files, and which a study already knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from flows.corpora.errors import InvalidRecordError
+from flows.corpora.story_inputs import PromptBatch
+from flows.ingest_ledger import Ingest, Progress
+from udfs.identity import prompt_id
+from warehouse.schema import prompts
+from warehouse.writers import adopt, upsert
+
+
+class AmbiguousPromptError(InvalidRecordError):
+    """One prompt id stands for two prompts."""
+
+
+def prompt_rows(
+    ingest: Ingest,
+    prompt_ids: Sequence[str],
+    source_prompt_ids: Sequence[str | None],
+    prompt_texts: Sequence[str | None],
+) -> pa.Table:
+    """Return one row per distinct prompt, under the smallest of its ids in the file.
+
+    A prompt that has none in its file is called by its identity.
+    """
+    chosen: dict[str, tuple[str | None, str | None]] = {}
+    for identity, source_id, text in zip(
+        prompt_ids,
+        source_prompt_ids[: len(prompt_ids)],
+        prompt_texts[: len(prompt_ids)],
+        strict=True,
+    ):
+        before = chosen.get(identity)
+        if before is None or (
+            source_id is not None and (before[0] is None or source_id < before[0])
+        ):
+            chosen[identity] = (source_id, text)
+    texts = [text for _, text in chosen.values()]
+    size = len(chosen)
+    return pa.table(
+        {
+            "study_name": pa.array([ingest.study_name] * size, pa.string()),
+            "prompt_id": pa.array(list(chosen), pa.string()),
+            "source_prompt_id": pa.array(
+                [source or identity for identity, (source, _) in chosen.items()], pa.string()
+            ),
+            "prompt_text": pa.array(texts, pa.string()),
+            "character_count": pa.array(
+                [None if text is None else len(text) for text in texts], pa.int32()
+            ),
+            "ingest_id": pa.array([ingest.ingest_id] * size, pa.string()),
+        }
+    )
+
+
+class PromptWriter:
+    """Writes the prompts of one ingest, each pair of prompt and id in the file once."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> None:
+        self._connection = connection
+        self._ingest = ingest
+        self._written: dict[str, str] = {}
+
+    def write(self, rows: pa.Table) -> None:
+        """Write *rows* (`prompt_rows`) that are new or bring a smaller id."""
+        pairs = zip(
+            rows.column("prompt_id").to_pylist(),
+            rows.column("source_prompt_id").to_pylist(),
+            strict=True,
+        )
+        is_new = [
+            prompt not in self._written or _is_better(prompt, source, self._written[prompt])
+            for prompt, source in pairs
+        ]
+        rows = rows.filter(pa.array(is_new, pa.bool_()))
+        if not rows.num_rows:
+            return
+        adopt(self._connection, prompts, rows)
+        self._rename(rows)
+        for prompt, source in zip(
+            rows.column("prompt_id").to_pylist(),
+            rows.column("source_prompt_id").to_pylist(),
+            strict=True,
+        ):
+            self._written[prompt] = source
+
+    def write_file(
+        self, batches: Iterator[PromptBatch], progress: Progress | None = None
+    ) -> dict[str, str]:
+        """Write a prompts file and return the prompt of every id in it.
+
+        Raises
+        ------
+        AmbiguousPromptError
+            One id has two texts; the sentence gives both lines.
+        """
+        known: dict[str, str] = {}
+        lines: dict[str, tuple[str, int]] = {}
+        for batch in batches:
+            identities = [prompt_id(text) for text in batch.prompts]
+            for source_id, identity, number in zip(
+                batch.source_prompt_ids, identities, batch.line_numbers, strict=True
+            ):
+                if known.setdefault(source_id, identity) != identity:
+                    first_file, first_line = lines[source_id]
+                    raise AmbiguousPromptError(
+                        f"a prompt id must stand for one prompt, {source_id!r} has one text on "
+                        f"line {first_line} of {first_file} and another on line {number} of "
+                        f"{batch.file_name}; give every prompt an id of its own."
+                    )
+                lines.setdefault(source_id, (batch.file_name, number))
+            self.write(
+                prompt_rows(self._ingest, identities, batch.source_prompt_ids, batch.prompts)
+            )
+            if progress is not None:
+                progress(0, batch.byte_count)
+        return known
+
+    def _rename(self, rows: pa.Table) -> None:
+        """Give known prompts the smaller of their ids, so that the order of files is no matter."""
+        self._connection.register("calibrary_prompts", rows)
+        try:
+            smaller = self._connection.execute(
+                """
+                select known.* replace (incoming.source_prompt_id as source_prompt_id)
+                from calibrary_prompts as incoming
+                inner join raw.prompts as known
+                    on incoming.study_name = known.study_name
+                    and incoming.prompt_id = known.prompt_id
+                where incoming.source_prompt_id <> incoming.prompt_id
+                    and (
+                        known.source_prompt_id = known.prompt_id
+                        or incoming.source_prompt_id < known.source_prompt_id
+                    )
+                """
+            ).to_arrow_table()
+        finally:
+            self._connection.unregister("calibrary_prompts")
+        if smaller.num_rows:
+            upsert(self._connection, prompts, smaller, update=["source_prompt_id"])
+
+
+def _is_better(prompt: str, source: str, known: str) -> bool:
+    return source != prompt and (known == prompt or source < known)
+
+
+def study_prompts(connection: duckdb.DuckDBPyConnection, study_name: str) -> dict[str, list[str]]:
+    """Return the prompts with a text that finished ingests brought, by their id in the file."""
+    rows = connection.execute(
+        "select prompts.source_prompt_id, list(prompts.prompt_id order by prompts.prompt_id) "
+        "from raw.prompts as prompts "
+        "inner join raw.ingests as ingests on prompts.ingest_id = ingests.ingest_id "
+        "where prompts.study_name = $name and prompts.prompt_text is not null "
+        "and ingests.status = 'done' group by prompts.source_prompt_id",
+        {"name": study_name},
+    ).fetchall()
+    return {str(source): list(found) for source, found in rows}
