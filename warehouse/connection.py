@@ -1,47 +1,48 @@
-"""Open the work file and the published snapshot; turn DuckDB's faults into sentences.
+"""Open the work file and the published snapshot.
 
-The work file is written by one process at a time. A new file is made under another name and
-renamed when it is whole, since a file whose creation was interrupted never opens again.
+The work file is written by one process at a time. A new file is made under another name and takes
+its own when it is whole, since a file whose creation was interrupted never opens again. DuckDB
+keeps ``preserve_insertion_order`` on: batches are small, and rows stay in the order they came.
+
+A snapshot is opened, read and closed: a process that keeps a connection to it gets the same old
+file at every further opening, even after a new one has been published.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-import uuid
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import psutil
 
-from warehouse.errors import (
-    DiskFullError,
-    WarehouseDamagedError,
-    WarehouseError,
-    WarehouseLockedError,
-    WarehouseMissingError,
+from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseMissingError
+from warehouse.faults import translated
+from warehouse.files import (
+    SMALLEST_WHOLE_FILE,
+    aside_path,
+    is_absent,
+    log_path,
+    remove_leftovers,
+    snapshot_path,
+    sync,
+    work_path,
 )
-from warehouse.migrations import create_tables, migrate
+from warehouse.migrations import create_tables, is_current, migrate
 
-WORK_FILE_NAME = "work.duckdb"
-SNAPSHOT_FILE_NAME = "calibrary.duckdb"
+__all__ = [
+    "checkpoint",
+    "is_absent",
+    "open_snapshot",
+    "open_warehouse",
+    "snapshot_path",
+    "work_path",
+]
 
-SMALLEST_WHOLE_FILE = 12_288
-"""Bytes of an empty DuckDB file: its three headers. Anything shorter was never finished."""
+LOG = logging.getLogger(__name__)
 
-_LOCK_HOLDER = re.compile(r"\(PID (\d+)\)")
-
-
-def work_path(home: Path) -> Path:
-    """Return the file that flows and dbt write."""
-    return home / WORK_FILE_NAME
-
-
-def snapshot_path(home: Path) -> Path:
-    """Return the published file that readers open."""
-    return home / SNAPSHOT_FILE_NAME
+_PURPOSE = "creating"
 
 
 @contextlib.contextmanager
@@ -50,19 +51,36 @@ def open_warehouse(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the work file at *path*, made or migrated first where needed; checkpoint on leaving.
 
+    Each statement commits on its own unless the caller begins a transaction, and the caller must
+    end what it begins.
+
+    Parameters
+    ----------
+    path : Path
+        The work file, see `work_path`.
+    read_only : bool
+        Neither make, migrate nor change the file. It still keeps every writer out meanwhile.
+    memory_limit : str, optional
+        What DuckDB may hold in memory before it spills to disk, such as ``4GB``.
+
     Raises
     ------
-    WarehouseLockedError, WarehouseNewerError, WarehouseDamagedError, DiskFullError
-        Each says who, what and the remedy.
+    WarehouseLockedError
+        Another process has the file; the sentence names it and what to do.
+    WarehouseNewerError, WarehouseDamagedError, WarehouseMissingError, DiskFullError
+        Each says what was found and the remedy; the file is left as it is.
     """
-    if read_only:
-        if is_absent(path):
-            raise WarehouseMissingError(f"a work file must exist, found none at {path}.")
-    else:
-        _prepare(path)
-    with _translated(path):
-        connection = duckdb.connect(path, read_only=read_only)
-        try:
+    if is_absent(path):
+        if read_only:
+            raise WarehouseMissingError(
+                f"a work file must exist, found none at {path}; run `calibrary run` or "
+                "`calibrary ingest` first, or name another home with --home."
+            )
+        with translated(path, is_opening=True):
+            _create(path)
+    connection = _connect_current(path, read_only=read_only)
+    try:
+        with translated(path):
             connection.execute("set timezone = 'UTC'")
             if memory_limit is not None:
                 connection.execute("set memory_limit = $limit", {"limit": memory_limit})
@@ -70,8 +88,8 @@ def open_warehouse(
             # A full disk at the checkpoint inside close() gives no error; here it does.
             if not read_only:
                 connection.execute("checkpoint")
-        finally:
-            connection.close()
+    finally:
+        connection.close()
 
 
 @contextlib.contextmanager
@@ -82,19 +100,22 @@ def open_snapshot(home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     ------
     WarehouseMissingError
         Nothing has been published yet.
+    WarehouseDamagedError
+        The snapshot is no DuckDB file.
     """
     path = snapshot_path(home)
-    if not path.exists():
+    if is_absent(path):
         raise WarehouseMissingError(
             f"a published snapshot must exist, found none at {path}; run `calibrary run` or "
             "`calibrary build` first, or name another home with --home."
         )
-    with _translated(path):
+    with translated(path, is_opening=True):
         connection = duckdb.connect(path, read_only=True)
-        try:
+    try:
+        with translated(path):
             yield connection
-        finally:
-            connection.close()
+    finally:
+        connection.close()
 
 
 def checkpoint(connection: duckdb.DuckDBPyConnection) -> None:
@@ -102,88 +123,59 @@ def checkpoint(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("checkpoint")
 
 
-def is_absent(path: Path) -> bool:
-    """Say whether no warehouse was ever finished at *path*."""
-    if not path.exists():
-        return True
-    has_log = path.with_name(path.name + ".wal").exists()
-    return path.stat().st_size < SMALLEST_WHOLE_FILE and not has_log
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in *folder* durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _prepare(path: Path) -> None:
-    if not is_absent(path):
-        with _translated(path):
-            migrate(path)
-        return
-    with _translated(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.new-{uuid.uuid4().hex[:8]}")
+def _connect_current(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """Return a connection to a file of this program's version of the tables."""
+    with translated(path, is_opening=True):
+        connection = duckdb.connect(path, read_only=read_only)
         try:
-            create_tables(aside)
-            aside.replace(path)
-            sync_folder(path.parent)
-        finally:
-            aside.unlink(missing_ok=True)
+            if is_current(connection, path, read_only=read_only):
+                return connection
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        migrate(path)
+        return duckdb.connect(path)
 
 
-@contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Raise DuckDB's and the system's faults on *path* as one sentence each."""
+def _create(path: Path) -> None:
+    """Make a new work file at *path*; where another process is first, its file stays."""
+    if "?" in str(path.absolute()):
+        raise WarehouseError(
+            f"the home's path must have no question mark, since DuckDB would put its write-ahead "
+            f"log elsewhere, got {path.absolute()}; choose another home with --home."
+        )
+    if log_path(path).exists():
+        raise WarehouseDamagedError(
+            f"{path} must lie beside its write-ahead log {log_path(path).name}, which holds "
+            "changes and would enter a new file; put the file back, or move the log away."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path, _PURPOSE)
+    aside = aside_path(path, _PURPOSE)
     try:
-        yield
-    except (duckdb.Error, RuntimeError, OSError) as error:
-        raise translate(error, path) from None
+        create_tables(aside)
+        sync(aside)
+        if path.exists() and is_absent(path):
+            LOG.warning(
+                "%s had fewer than %s bytes, left by an interrupted start; it is made anew.",
+                path,
+                f"{SMALLEST_WHOLE_FILE:,}",
+            )
+            path.unlink()
+        _name(aside, path)
+        sync(path.parent)
+    finally:
+        aside.unlink(missing_ok=True)
+        log_path(aside).unlink(missing_ok=True)
 
 
-def translate(error: Exception, path: Path) -> BaseException:
-    """Return the exception to raise for *error*, met while working on *path*."""
-    message = " ".join(str(error).split())
-    if isinstance(error, RuntimeError) and "Query interrupted" in message:
-        return KeyboardInterrupt()
-    if isinstance(error, duckdb.InterruptException):
-        return KeyboardInterrupt()
-    if "Could not set lock on file" in message:
-        return WarehouseLockedError(
-            f"one process at a time may write {path}, and {_holder(message)} holds it; wait for "
-            "it to end, or use `calibrary query`, which reads the published snapshot."
-        )
-    if "different configuration than existing connections" in message:
-        return WarehouseLockedError(
-            f"this process already has {path} open in another mode; close that connection first."
-        )
-    if "No space left on device" in message or "File too large" in message:
-        return DiskFullError(
-            f"the disk must have room for {path}, and it is full; free some space and run the "
-            "same command again: what was committed is kept."
-        )
-    if isinstance(error, duckdb.IOException | duckdb.SerializationException) or (
-        "not a valid DuckDB database file" in message
-    ):
-        return WarehouseDamagedError(
-            f"{path} must be a readable warehouse file: {message}; move it away (nothing is "
-            "deleted for you) and run again, or restore a copy."
-        )
-    if isinstance(error, OSError):
-        return WarehouseError(f"{path} must be accessible: {message}.")
-    return error
-
-
-def _holder(message: str) -> str:
-    found = _LOCK_HOLDER.search(message)
-    if found is None:
-        return "another process"
-    pid = int(found.group(1))
+def _name(aside: Path, path: Path) -> None:
+    """Name the file at *aside* *path* unless that is taken; a rename would replace it."""
     try:
-        command = " ".join(psutil.Process(pid).cmdline())
-    except psutil.Error:
-        return f"process {pid}"
-    return f"process {pid} ({command[:160]})"
+        path.hardlink_to(aside)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links
+        if not path.exists():
+            aside.rename(path)

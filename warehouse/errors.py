@@ -31,3 +31,7 @@ class DiskFullError(WarehouseError):
 
 class RowsRefusedError(WarehouseError):
     """Rows do not fit the table they are meant for."""
+
+
+class PublicationError(WarehouseError):
+    """A snapshot could not be published; the old one is unchanged."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib import metadata as package_metadata
 from pathlib import Path
@@ -16,7 +17,8 @@ from pathlib import Path
 import duckdb
 import sqlalchemy as sa
 
-from warehouse.errors import WarehouseDamagedError, WarehouseNewerError
+from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseNewerError
+from warehouse.files import sync
 from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
@@ -32,7 +34,8 @@ def utc_now() -> datetime:
 
 def create_tables(path: Path) -> None:
     """Create a new file at *path* with the tables of the current version, whole and closed."""
-    engine = sa.create_engine(f"duckdb:///{path}", poolclass=sa.NullPool)
+    url = sa.URL.create("duckdb", database=str(path))
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
     try:
         with engine.begin() as connection:
             connection.execute(sa.schema.CreateSchema(RAW_SCHEMA, if_not_exists=True))
@@ -40,8 +43,42 @@ def create_tables(path: Path) -> None:
             connection.execute(schema_versions.insert(), [_version_row(SCHEMA_VERSION)])
         with engine.connect() as connection:
             connection.execute(sa.text("checkpoint"))
+    except sa.exc.DBAPIError as error:
+        raise error.orig or error from None  # DuckDB's own error: `faults` knows its words
     finally:
         engine.dispose()
+
+
+def is_current(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    *,
+    read_only: bool = False,
+    target_version: int = SCHEMA_VERSION,
+) -> bool:
+    """Say whether the open file at *path* is of *target_version*; False means: migrate it.
+
+    Raises
+    ------
+    WarehouseNewerError
+        The file is of a later version.
+    WarehouseDamagedError
+        The file has no raw tables: it is some other database.
+    WarehouseError
+        The file is of an earlier version and was opened read-only.
+    """
+    version = _read_version(connection, path)
+    if version > target_version:
+        raise WarehouseNewerError(
+            f"{path} must be of version {target_version} or older, got version {version}: a newer "
+            "calibrary wrote it; upgrade this one, or choose another home with --home."
+        )
+    if version < target_version and read_only:
+        raise WarehouseError(
+            f"{path} must be of version {target_version} to be read, got version {version}; "
+            "`calibrary build` brings it up to date."
+        )
+    return version == target_version
 
 
 def migrate(
@@ -49,48 +86,49 @@ def migrate(
 ) -> None:
     """Carry the file at *path* forward to *target_version*; do nothing where it is there.
 
+    The file is copied first, to ``<name>.version-<version>``. The copy stays until the user
+    removes it: it is their way back to the older program.
+
     Raises
     ------
-    WarehouseNewerError
-        The file is of a later version; it is left as it is.
-    WarehouseDamagedError
-        The file has no raw tables: it is some other database.
+    WarehouseNewerError, WarehouseDamagedError
+        As `is_current`; the file is left as it is.
     """
-    version = read_version(path)
-    if version == target_version:
-        return
-    if version > target_version:
-        raise WarehouseNewerError(
-            f"{path} must be of version {target_version} or older, got version {version}: a newer "
-            "calibrary wrote it; upgrade this one, or choose another home with --home."
-        )
-    # The copy stays until the user removes it: it is their way back to the older program.
-    shutil.copy2(path, path.with_name(f"{path.name}.version-{version}"))
-    connection = duckdb.connect(path)
-    try:
+    with closing(duckdb.connect(path)) as connection:
+        if is_current(connection, path, target_version=target_version):
+            return
+        version = _read_version(connection, path)
+        # The copy is of this file alone, so nothing may be left in its write-ahead log.
+        connection.execute("checkpoint")
+    # Not while it is open: closing any handle of a file gives back this process's locks on it.
+    _copy(path, path.with_name(f"{path.name}.version-{version}"))
+    with closing(duckdb.connect(path)) as connection:
         for next_version in range(version + 1, target_version + 1):
             connection.begin()
             steps[next_version](connection)
-            row = _version_row(next_version)
             connection.execute(
-                "insert into raw.schema_versions values ($version, $applied_at, $package_version)",
-                row,
+                "insert into raw.schema_versions by name "
+                "select $version as version, $applied_at as applied_at, "
+                "$package_version as package_version",
+                _version_row(next_version),
             )
             connection.commit()
             connection.execute("checkpoint")
-    finally:
-        connection.close()
 
 
-def read_version(path: Path) -> int:
-    """Return the version of the raw tables in the file at *path*."""
-    connection = duckdb.connect(path)
+def _copy(path: Path, target: Path) -> None:
+    part = target.with_name(target.name + ".part")
+    shutil.copy2(path, part)
+    sync(part)
+    part.replace(target)
+    sync(target.parent)
+
+
+def _read_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     try:
         row = connection.execute("select max(version) from raw.schema_versions").fetchone()
     except duckdb.CatalogException:
         row = None
-    finally:
-        connection.close()
     if row is None or row[0] is None:
         raise WarehouseDamagedError(
             f"{path} must hold the raw tables of calibrary, found none; it is another database: "

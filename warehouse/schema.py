@@ -1,9 +1,9 @@
 """The raw tables: what was given and measured, row by row, before anything is computed from it.
 
-Every table lives in schema ``raw`` of the work file, is written only by `warehouse.writers`, and has a
-primary key and no other index: DuckDB's ``on conflict`` needs the key and can fail for ever beside
-secondary indexes. Foreign keys are left to dbt's relationship tests, since in DuckDB they forbid the
-updates that an upsert makes.
+Every table lives in schema ``raw`` of the work file, is written only by `warehouse.writers`, and
+has a primary key and no other index: DuckDB's ``on conflict`` needs the key and can fail for ever
+beside secondary indexes. Foreign keys are left to dbt's relationship tests, since in DuckDB they
+forbid the updates that an upsert makes.
 
 Ids are 32 lower-case hexadecimal digits, the first half of a SHA-256 over what the row *is*, so the
 same thing read twice is the same row. Timestamps are UTC without a zone.
@@ -227,7 +227,8 @@ texts = sa.Table(
     _must(
         "normalised_md5",
         sa.String,
-        "MD5 of the text after NFC, case folding and collapsing of white space; equal for duplicates.",
+        "MD5 of the text after NFC, case folding and collapsing of white space: equal for "
+        "duplicates.",
     ),
     comment="One row per distinct text of any study.",
 )
@@ -272,7 +273,8 @@ stories = sa.Table(
     _may(
         "sampling_temperature",
         sa.Double,
-        "Sampling temperature of the decoding, dimensionless, 0 for greedy. NULL: human or not known.",
+        "Sampling temperature of the decoding, dimensionless, 0 for greedy. NULL: human or not "
+        "known.",
         minimum=0,
         is_finite=True,
     ),
@@ -332,7 +334,7 @@ story_selections = sa.Table(
     _must(
         "prompt_rank",
         sa.Integer,
-        "Rank of the prompt by the standard deviation of story length, longest spread first, from 0.",
+        "Rank of the prompt by the standard deviation of story length, widest first, from 0.",
         minimum=0,
     ),
     _must("draw_index", sa.Integer, "Place of the story in its prompt's draw, from 0.", minimum=0),
@@ -345,7 +347,8 @@ story_selections = sa.Table(
         "Standard deviation of story length over the prompt's stories, in tokens, at least 0.",
         minimum=0,
     ),
-    comment="One row per human story that a selection drew; studies.selection_id names the current one.",
+    comment="One row per human story that a selection drew; studies.selection_id names the "
+    "current one.",
 )
 
 rejects = sa.Table(
