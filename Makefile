@@ -32,7 +32,9 @@ test: check
 	$(BIN)/python -m pytest
 
 benchmark: setup
-	$(BIN)/python -m tests.benchmarks
+	for file in tests/benchmarks/*.py; do \
+		echo "== $$file"; $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
+	done
 
 # Torch's CUDA libraries are left out of the lock on purpose: whichever torch build the machine
 # offers brings its own, and a CPU build none.

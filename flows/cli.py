@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from flows.command import (
     CommandContext,
@@ -24,6 +24,7 @@ from flows.command import (
 )
 from flows.ingest_commands import ingest_app
 from flows.query import QueryError, QueryFormat, answer, write_answer, write_parquet
+from flows.settings import prepare_home
 from flows.study import SMALL_STUDY
 from udfs.errors import CalibraryError
 
@@ -46,6 +47,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def global_options(
+    invocation: typer.Context,
     home: HomeOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -55,7 +57,7 @@ def global_options(
     ] = False,
 ) -> None:
     """Run one stage of a study, or ask the published snapshot in SQL."""
-    remember_globals(home=home, quiet=quiet, as_json=as_json, debug=debug)
+    remember_globals(invocation, home=home, quiet=quiet, as_json=as_json, debug=debug)
 
 
 @app.command("run")
@@ -67,6 +69,7 @@ def run_command(
     ] = SMALL_STUDY,
 ) -> None:
     """Run a whole study: ingest, measure, build, publish. Resumable."""
+    prepare_home(context.settings)
     from flows.run_study import run
 
     summary = run(context.settings, study)
@@ -82,6 +85,7 @@ def measure_command(
     ] = None,
 ) -> None:
     """Compute embeddings, word sets and part-of-speech bigrams that are still missing."""
+    prepare_home(context.settings)
     from flows.measure import measure_studies
 
     report = measure_studies(context.settings, name)
@@ -120,7 +124,7 @@ def query_command(
 ) -> None:
     """Answer SQL from the published snapshot."""
     if context.as_json + as_csv + (parquet is not None) > 1:
-        raise click.UsageError("choose one of --csv, --json and --parquet.")
+        raise typer.BadParameter("choose one of --csv, --json and --parquet.")
     table = answer(context.settings.home, sys.stdin.read() if sql == "-" else sql)
     if parquet is not None:
         write_parquet(table, parquet)
@@ -176,12 +180,14 @@ def run_cli(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         result: Any = app(arguments, standalone_mode=False, prog_name="calibrary")
-    except click.UsageError as error:
-        error.show()
+    except TyperException as error:
+        show = getattr(error, "show", None)
+        if show is not None:
+            show()
         return 2
-    except click.exceptions.Exit as error:
+    except typer.Exit as error:
         return error.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted; what was finished is kept, the same command resumes.")
     except BrokenPipeError:
         sys.stderr.close()

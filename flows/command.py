@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from flows.progress import REPORTER, Reporter
@@ -53,9 +52,9 @@ class CommandContext:
             sys.stdout.write(sentence.rstrip() + "\n")
 
 
-def remember_globals(**given: Any) -> None:
+def remember_globals(context: typer.Context, **given: Any) -> None:
     """Keep the options given before the command name; those after it win."""
-    click.get_current_context().obj = given
+    context.obj = given
 
 
 def with_global_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -81,8 +80,8 @@ def with_global_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     @functools.wraps(command)
-    def wrapper(**arguments: Any) -> None:
-        before = click.get_current_context().find_root().obj or {}
+    def wrapper(invocation: typer.Context, **arguments: Any) -> None:
+        before = invocation.find_root().obj or {}
         chosen = {name: arguments.pop(name, None) or before.get(name) for name in GLOBAL_OPTIONS}
         settings = load_settings(chosen["home"])
         configure_environment(settings)
@@ -90,8 +89,12 @@ def with_global_options(command: Callable[..., None]) -> Callable[..., None]:
         REPORTER.set(reporter)
         command(CommandContext(settings, reporter, bool(chosen["as_json"])), **arguments)
 
-    wrapper.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {
-        parameter.name: parameter.annotation for parameter in [*own, *shared]
-    } | {"return": None}
+    invocation = inspect.Parameter(
+        "invocation", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    parameters = [invocation, *own, *shared]
+    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {
+        "return": None
+    }
     return wrapper

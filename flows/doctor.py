@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from flows.provenance import PROJECT_ROOT
 from flows.settings import Settings
 from udfs.errors import CalibraryError
@@ -72,14 +74,16 @@ def _packages(settings: Settings) -> str:
         return "no lock file beside this installation; nothing to compare with"
     differing = []
     for line in lock.read_text(encoding="utf-8").splitlines():
-        requirement = line.split(";")[0].strip()
-        name, _, version = requirement.partition("==")
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue  # for another platform or Python
         try:
-            installed = metadata.version(name)
+            installed = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            continue  # a package of another platform or extra
-        if installed.split("+")[0] != version:
-            differing.append(f"{name} {installed} (locked {version})")
+            installed = "not installed"
+        # A CPU build of torch is 2.13.0+cpu, which the specifier 2.13.0 accepts.
+        if installed == "not installed" or not requirement.specifier.contains(installed):
+            differing.append(f"{requirement.name} {installed} (locked {requirement.specifier})")
     if differing:
         raise UnwellError(
             f"packages must be the locked ones, got {', '.join(differing)}; "

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import duckdb
+from pydantic import BaseModel
 
+from flows.corpora.generation_inputs import open_generations
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.corpora.story_inputs import open_stories
+from flows.corpora.vector_inputs import open_vectors
 from flows.ingest_generations import ingest_generations
-from flows.ingest_ledger import IngestReport
+from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
 from flows.ingest_stories import ingest_stories
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
@@ -71,9 +75,7 @@ def ingest_named(
     settings: Settings, name: str, layout: Layout, changes: StudyChanges
 ) -> StageReport:
     """Ingest one input under *name*; the settings of a known name stay, but for *changes*."""
-    with open_warehouse(
-        work_path(settings.home), memory_limit=settings.memory_limit
-    ) as connection:
+    with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         known = read_study(connection, name)
         chosen = resolve_auto(settings_with(known or StudySettings(study_name=name), **changes))
         reports = _ingest_all(connection, chosen, [layout])
@@ -82,16 +84,37 @@ def ingest_named(
 
 def ingest_study(settings: Settings, study: Study) -> StageReport:
     """Ingest every input that the study file names; a done one costs the reading of its bytes."""
-    layouts: list[Layout] = [
-        *(StoriesLayout(**_located(study, entry.model_dump())) for entry in study.stories),
-        *(GenerationsLayout(**_located(study, entry.model_dump())) for entry in study.generations),
-        *(VectorsLayout(**_located(study, entry.model_dump())) for entry in study.diversity_vectors),
-    ]
-    with open_warehouse(
-        work_path(settings.home), memory_limit=settings.memory_limit
-    ) as connection:
-        reports = _ingest_all(connection, resolve_auto(study.settings), layouts)
+    with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
+        reports = _ingest_all(connection, resolve_auto(study.settings), layouts_of(study))
     return StageReport(study.study_name, reports)
+
+
+def layouts_of(study: Study) -> list[Layout]:
+    """Return the inputs of *study* as the readers know them, paths seen from the study file."""
+
+    def located(entry: BaseModel) -> dict[str, Any]:
+        given = entry.model_dump()
+        places = {
+            name: study.resolve(given[name]) for name in ("path", "prompts") if given.get(name)
+        }
+        return given | places
+
+    return [
+        *(StoriesLayout(**located(entry)) for entry in study.stories),
+        *(GenerationsLayout(**located(entry)) for entry in study.generations),
+        *(VectorsLayout(**located(entry)) for entry in study.diversity_vectors),
+    ]
+
+
+def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
+    """Say whether the study is registered as its file says and every input of it is done."""
+    settings = resolve_auto(study.settings)
+    if read_study(connection, study.study_name) != settings:
+        return False
+    return all(
+        done_row_count(connection, _described(settings, layout)) is not None
+        for layout in layouts_of(study)
+    )
 
 
 def read_study(connection: duckdb.DuckDBPyConnection, name: str) -> StudySettings | None:
@@ -100,6 +123,14 @@ def read_study(connection: duckdb.DuckDBPyConnection, name: str) -> StudySetting
         "select settings_json from raw.studies where study_name = $name", {"name": name}
     ).fetchone()
     return None if row is None else StudySettings.model_validate_json(row[0])
+
+
+def _described(settings: StudySettings, layout: Layout) -> Ingest:
+    if isinstance(layout, StoriesLayout):
+        return describe_ingest(settings, "stories", layout, open_stories(layout))
+    if isinstance(layout, GenerationsLayout):
+        return describe_ingest(settings, "generations", layout, open_generations(layout))
+    return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
 
 
 def _ingest_all(

@@ -12,7 +12,8 @@ from flows.measure import MeasureReport, measure_studies, missing_counts
 from flows.publish_marts import BuildReport, build_and_publish, snapshot_is_current
 from flows.settings import Settings, load_settings
 from flows.study import Study, load_study
-from warehouse.connection import is_absent, open_warehouse, work_path
+from warehouse.connection import open_warehouse, work_path
+from warehouse.files import is_absent
 
 QUERIES = (
     "select story_source_name, story_count, prompt_count from dim_story_sources",
@@ -48,7 +49,9 @@ class RunSummary:
     def as_text(self) -> str:
         """Return it for reading, with three queries to try."""
         lines = [
-            part.as_text() for part in (self.ingested, self.measured, self.built) if part is not None
+            part.as_text()
+            for part in (self.ingested, self.measured, self.built)
+            if part is not None
         ]
         if not lines:
             lines = [f"{self.study_name}: nothing new; the published snapshot is current."]

@@ -72,6 +72,23 @@ def load_settings(home: Path | None = None) -> Settings:
     return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
 
 
+def prepare_home(settings: Settings) -> None:
+    """Make the home and the folder that Prefect keeps its own records in; Prefect makes no parents.
+
+    Raises
+    ------
+    SettingsError
+        The folder cannot be made.
+    """
+    try:
+        (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"the home must be a folder that can be written, got {error.strerror} at "
+            f"{settings.home}; choose another with --home or CALIBRARY_HOME."
+        ) from None
+
+
 def configure_environment(settings: Settings) -> None:
     """Set what libraries read from the environment on import; what the user has set stays.
 
