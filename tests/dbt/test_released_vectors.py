@@ -1,0 +1,126 @@
+"""The released vectors of GCV through the marts, against the values its recomputation printed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.dbt.conftest import Dbt
+from tests.dbt.raw_studies import ingest_row, prompt_row, study_row, vector_row
+from warehouse import schema
+from warehouse.connection import open_warehouse
+from warehouse.writers import upsert
+
+pytestmark = pytest.mark.shared_data
+
+AXES = ("semantic", "lexical", "syntactic")
+STUDY = "released"
+
+
+def released_rows(path: Path) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            prompt_id = line["prompt_id"]
+            for source, side in ((f"{line['model']}/{line['strategy']}", "model"), ("human",) * 2):
+                vector = [line[f"{side}_{axis}_diversity"] for axis in AXES]
+                rows[prompt_id, source] = vector_row(STUDY, prompt_id, source, vector)
+    return list(rows.values())
+
+
+@pytest.fixture(scope="module")
+def released(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, dbt: Dbt
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    work_file = tmp_path_factory.mktemp("released") / "work.duckdb"
+    vectors = released_rows(shared_data / "uncertain_human" / "uncertainty_analysis.csv")
+    prompts = {row["prompt_id"] for row in vectors}
+    with open_warehouse(work_file) as connection:
+        upsert(connection, schema.studies, [study_row(STUDY)])
+        upsert(connection, schema.ingests, [ingest_row("vectors", STUDY, "diversity_vectors")])
+        upsert(
+            connection,
+            schema.prompts,
+            [
+                prompt_row(STUDY, int(prompt_id), "vectors") | {"prompt_id": prompt_id}
+                for prompt_id in prompts
+            ],
+        )
+        upsert(connection, schema.diversity_vectors, vectors)
+    dbt(work_file, "build")
+    with duckdb.connect(work_file, read_only=True) as connection:
+        yield connection
+
+
+def test_the_human_set_is_counted_once(released: duckdb.DuckDBPyConnection) -> None:
+    count, *means = released.execute(
+        "select count(*), avg(semantic_diversity), avg(lexical_diversity), avg(syntactic_diversity)"
+        " from marts.fct_diversity_vectors where story_source_name = 'human'"
+    ).fetchall()[0]
+    assert count == 500
+    assert means == pytest.approx([0.64549199726, 0.89766576349, 0.9998], abs=5e-12)
+
+
+def test_three_configurations_are_flat_and_flagged(released: duckdb.DuckDBPyConnection) -> None:
+    flat = released.execute(
+        "select story_source_name, hull_rank, hull_volume, credal_set_status"
+        " from marts.fct_credal_sets where is_degenerate and axis_count = 3"
+        " and coordinate_frame = 'pooled_z' order by all"
+    ).fetchall()
+    assert flat == [
+        (name, 2, 0.0, "flat")
+        for name in ("GPT2-XL/top_k_40", "Gemma-2B/temperature_1.2", "Gemma-2B/top_k_40")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "axis_count", "volume", "vertex_count"),
+    [
+        ("raw", 3, 7.150963593e-4, 10),
+        ("pooled_z", 3, 0.1302762078, 10),
+        ("pooled_z", 2, 1.371645042, 9),
+    ],
+)
+def test_human_hulls_have_the_recomputed_volumes(
+    released: duckdb.DuckDBPyConnection,
+    frame: str,
+    axis_count: int,
+    volume: float,
+    vertex_count: int,
+) -> None:
+    found = released.execute(
+        "select hull_volume, vertex_count from marts.fct_credal_sets"
+        " where story_source_name = 'human' and coordinate_frame = ? and axis_count = ?",
+        [frame, axis_count],
+    ).fetchall()
+    # Ten digits are printed.
+    assert found == [(pytest.approx(volume, rel=1e-9), vertex_count)]
+
+
+def test_the_comparison_of_gpt2_at_0_7_has_the_recomputed_measures(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    (found,) = released.execute(
+        "select overlap_calibration, overlap_threshold, centroid_distance, hull_volume"
+        " from marts.fct_credal_overlaps inner join marts.fct_credal_sets"
+        " using (study_name, story_source_name, coordinate_frame, axes, axis_count)"
+        " where story_source_name = 'GPT2-XL/temperature_0.7'"
+        " and coordinate_frame = 'pooled_z' and axis_count = 3"
+    ).fetchall()
+    expected = (0.0954545, 0.0838763978, 0.440734946, 0.324581793)
+    assert found == pytest.approx(expected, abs=5e-8)
+
+
+def test_every_configuration_is_compared_over_all_prompts(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = released.execute(
+        "select comparison_status, shared_prompt_count, count(*)"
+        " from marts.fct_credal_overlaps group by all"
+    ).fetchall()
+    assert rows == [("ok", 500, 20 * 4 * 2)]
