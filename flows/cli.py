@@ -38,6 +38,9 @@ app = typer.Typer(
 )
 app.add_typer(ingest_app, name="ingest")
 
+INTERRUPTED = "interrupted; what was finished is kept, the same command resumes."
+CODE_OF_CTRL_C = 130
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -186,9 +189,10 @@ def run_cli(arguments: list[str]) -> int:
             show()
         return 2
     except typer.Exit as error:
-        return error.exit_code
+        # The library turns Ctrl-C into an exit with the shell's code for it.
+        return _fail(INTERRUPTED) if error.exit_code == CODE_OF_CTRL_C else error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; what was finished is kept, the same command resumes.")
+        return _fail(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 1

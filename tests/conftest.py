@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,17 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No analytics, and no hub: what is tested must work offline."""
     configure_environment(Settings(home=tmp_path_factory.mktemp("home")))
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the shipped study ran once, from end to end; tests must not change it."""
+    home = tmp_path_factory.mktemp("small_study") / "home"
+    completed = subprocess.run(
+        [sys.executable, "-m", "flows", "run", "--home", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert completed.returncode == 0, completed.stderr
+    return home

@@ -58,9 +58,7 @@ def test_the_shipped_study_is_valid_and_its_files_are_there() -> None:
         ("a: !!python/object/apply:os.system ['true']\n", "must be valid YAML"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_its_place(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
+def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(StudyError, match=sentence) as caught:
         load_study(study(tmp_path, text))
     assert "study.yml" in str(caught.value)
