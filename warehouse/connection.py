@@ -22,6 +22,7 @@ from warehouse.faults import translated
 from warehouse.files import (
     SMALLEST_WHOLE_FILE,
     aside_path,
+    connect,
     is_absent,
     log_path,
     remove_leftovers,
@@ -89,7 +90,7 @@ def open_warehouse(
             if not read_only:
                 connection.execute("checkpoint")
     finally:
-        connection.close()
+        _close(connection)
 
 
 @contextlib.contextmanager
@@ -110,12 +111,12 @@ def open_snapshot(home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             "`calibrary build` first, or name another home with --home."
         )
     with translated(path, is_opening=True):
-        connection = duckdb.connect(path, read_only=True)
+        connection = connect(path, read_only=True)
     try:
         with translated(path):
             yield connection
     finally:
-        connection.close()
+        _close(connection)
 
 
 def checkpoint(connection: duckdb.DuckDBPyConnection) -> None:
@@ -126,7 +127,7 @@ def checkpoint(connection: duckdb.DuckDBPyConnection) -> None:
 def _connect_current(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     """Return a connection to a file of this program's version of the tables."""
     with translated(path, is_opening=True):
-        connection = duckdb.connect(path, read_only=read_only)
+        connection = connect(path, read_only=read_only)
         try:
             if is_current(connection, path, read_only=read_only):
                 return connection
@@ -135,7 +136,13 @@ def _connect_current(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnectio
             raise
         connection.close()
         migrate(path)
-        return duckdb.connect(path)
+        return connect(path)
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close *connection*; after Ctrl-C its query still runs, and closing alone would wait for it."""
+    connection.interrupt()
+    connection.close()
 
 
 def _create(path: Path) -> None:

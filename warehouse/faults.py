@@ -101,7 +101,7 @@ def _holder(message: str) -> str:
         return "another process"
     pid = int(found.group(1))
     try:
-        command = " ".join(psutil.Process(pid).cmdline())
+        command = " ".join(" ".join(psutil.Process(pid).cmdline()).split())
     except psutil.Error:
         return f"process {pid}"
     return f"process {pid} ({command[:LONGEST_COMMAND]})"

@@ -1,4 +1,4 @@
-"""Names and states of warehouse files; nothing here opens one with DuckDB."""
+"""Names and states of warehouse files, and the plain connection to one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import uuid
 from pathlib import Path
 
+import duckdb
 import psutil
 
 WORK_FILE_NAME = "work.duckdb"
@@ -58,6 +59,13 @@ def remove_leftovers(path: Path, purpose: str) -> None:
             shutil.rmtree(found, ignore_errors=True)
         else:
             found.unlink(missing_ok=True)
+
+
+def connect(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """Connect to the file at *path*; a name in SQL never means a variable of the calling Python."""
+    connection = duckdb.connect(path, read_only=read_only)
+    connection.execute("set python_enable_replacements = false")
+    return connection
 
 
 def sync(path: Path) -> None:

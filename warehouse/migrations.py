@@ -18,7 +18,7 @@ import duckdb
 import sqlalchemy as sa
 
 from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseNewerError
-from warehouse.files import sync
+from warehouse.files import connect, sync
 from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
@@ -94,7 +94,7 @@ def migrate(
     WarehouseNewerError, WarehouseDamagedError
         As `is_current`; the file is left as it is.
     """
-    with closing(duckdb.connect(path)) as connection:
+    with closing(connect(path)) as connection:
         if is_current(connection, path, target_version=target_version):
             return
         version = _read_version(connection, path)
@@ -102,7 +102,7 @@ def migrate(
         connection.execute("checkpoint")
     # Not while it is open: closing any handle of a file gives back this process's locks on it.
     _copy(path, path.with_name(f"{path.name}.version-{version}"))
-    with closing(duckdb.connect(path)) as connection:
+    with closing(connect(path)) as connection:
         for next_version in range(version + 1, target_version + 1):
             connection.begin()
             steps[next_version](connection)

@@ -22,6 +22,7 @@ from warehouse.errors import PublicationError, WarehouseMissingError
 from warehouse.faults import translated
 from warehouse.files import (
     aside_path,
+    connect,
     is_absent,
     log_path,
     remove_leftovers,
@@ -117,7 +118,7 @@ def _copy(
 def _connected(
     path: Path, *, read_only: bool = False, memory_limit: str | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb.connect(path, read_only=read_only)
+    connection = connect(path, read_only=read_only)
     try:
         if memory_limit is not None:
             connection.execute("set memory_limit = $limit", {"limit": memory_limit})

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.warehouse.conftest import Process, text
+from warehouse.connection import open_warehouse
+from warehouse.errors import WarehouseError, WarehouseNewerError
+from warehouse.files import log_path
+from warehouse.migrations import is_current, migrate
+from warehouse.schema import SCHEMA_VERSION, texts
+from warehouse.writers import upsert
+
+
+def add_language(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("alter table raw.texts add column language_name varchar")
+
+
+def add_author(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("alter table raw.texts add column author_name varchar default 'nobody'")
+
+
+def fail(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("alter table raw.texts add column half_done integer")
+    raise ValueError("a step that fails")
+
+
+STEPS = {SCHEMA_VERSION + 1: add_language, SCHEMA_VERSION + 2: add_author}
+LATEST = SCHEMA_VERSION + 2
+
+
+@pytest.fixture
+def made(work: Path) -> Path:
+    with open_warehouse(work) as connection:
+        upsert(connection, texts, [text("a", "kept through it all")])
+    return work
+
+
+def versions(path: Path) -> list[int]:
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        rows = connection.execute("select version from raw.schema_versions order by 1").fetchall()
+    return [row[0] for row in rows]
+
+
+def columns(path: Path) -> list[str]:
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        return connection.table("raw.texts").columns
+
+
+def test_a_new_file_is_of_the_current_version(made: Path) -> None:
+    assert versions(made) == [SCHEMA_VERSION]
+
+
+def test_an_older_file_is_carried_forward_step_by_step_and_keeps_its_rows(made: Path) -> None:
+    migrate(made, STEPS, LATEST)
+    assert versions(made) == [SCHEMA_VERSION, SCHEMA_VERSION + 1, LATEST]
+    assert columns(made)[-2:] == ["language_name", "author_name"]
+    with closing(duckdb.connect(made)) as connection:
+        row = connection.execute(
+            "select text, language_name, author_name from raw.texts"
+        ).fetchone()
+    assert row == ("kept through it all", None, "nobody")
+
+
+def test_the_file_is_copied_before_the_first_step(made: Path) -> None:
+    migrate(made, STEPS, LATEST)
+    copy = made.with_name(f"{made.name}.version-{SCHEMA_VERSION}")
+    assert versions(copy) == [SCHEMA_VERSION]
+    assert "language_name" not in columns(copy)
+    assert [path.name for path in made.parent.glob("*.part")] == []
+
+
+def test_the_copy_has_what_was_only_in_the_write_ahead_log(
+    work: Path, start_python: Callable[..., Process]
+) -> None:
+    code = """
+        import os, signal, sys
+        from pathlib import Path
+        from tests.warehouse.conftest import text
+        from warehouse.connection import open_warehouse
+        from warehouse.schema import texts
+        from warehouse.writers import upsert
+        with open_warehouse(Path(sys.argv[1])) as connection:
+            upsert(connection, texts, [text("a", "in the log")])
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    assert start_python(code, work).wait(timeout=60) == -signal.SIGKILL
+    assert log_path(work).exists()
+    migrate(work, STEPS, LATEST)
+    copy = work.with_name(f"{work.name}.version-{SCHEMA_VERSION}")
+    with closing(duckdb.connect(copy, read_only=True)) as connection:
+        assert connection.execute("select text from raw.texts").fetchall() == [("in the log",)]
+
+
+def test_a_current_file_is_neither_copied_nor_changed(made: Path) -> None:
+    before = made.read_bytes()
+    migrate(made)
+    assert made.read_bytes() == before
+    assert [path.name for path in made.parent.iterdir()] == [made.name]
+
+
+def test_a_failing_step_leaves_the_version_before_it_and_the_next_try_goes_on(made: Path) -> None:
+    with pytest.raises(ValueError, match="a step that fails"):
+        migrate(made, {**STEPS, LATEST: fail}, LATEST)
+    assert versions(made) == [SCHEMA_VERSION, SCHEMA_VERSION + 1]
+    assert "half_done" not in columns(made)
+    migrate(made, STEPS, LATEST)
+    assert versions(made)[-1] == LATEST
+
+
+def test_a_kill_right_after_a_step_leaves_a_file_that_opens_and_goes_on(
+    made: Path, start_python: Callable[..., Process]
+) -> None:
+    code = """
+        import os, signal, sys
+        from pathlib import Path
+        from tests.warehouse.test_migrations import STEPS, LATEST, add_author
+        from warehouse.migrations import migrate
+        def add_author_and_die(connection):
+            add_author(connection)
+            os.kill(os.getpid(), signal.SIGKILL)
+        migrate(Path(sys.argv[1]), {**STEPS, LATEST: add_author_and_die}, LATEST)
+    """
+    assert start_python(code, made).wait(timeout=60) == -signal.SIGKILL
+    assert not log_path(made).exists() or log_path(made).stat().st_size < 1000
+    migrate(made, STEPS, LATEST)
+    assert versions(made) == [SCHEMA_VERSION, SCHEMA_VERSION + 1, LATEST]
+    assert columns(made)[-2:] == ["language_name", "author_name"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_newer_file_is_refused_with_the_remedy_and_left_as_it_is(
+    made: Path, read_only: bool
+) -> None:
+    migrate(made, STEPS, LATEST)
+    before = made.read_bytes()
+    with (
+        pytest.raises(WarehouseNewerError, match=f"got version {LATEST}.*upgrade"),
+        open_warehouse(made, read_only=read_only),
+    ):
+        pass
+    assert made.read_bytes() == before
+
+
+def test_an_older_file_opened_read_only_is_refused_and_not_migrated(made: Path) -> None:
+    with (
+        closing(duckdb.connect(made, read_only=True)) as connection,
+        pytest.raises(WarehouseError, match="brings it up to date"),
+    ):
+        is_current(connection, made, read_only=True, target_version=LATEST)
+    assert versions(made) == [SCHEMA_VERSION]
