@@ -25,6 +25,7 @@ from flows.ingest_ledger import (
     Progress,
     Reject,
     begin_ingest,
+    bulk_loading,
     describe_ingest,
     done_row_count,
     finish_ingest,
@@ -71,7 +72,8 @@ def ingest_generations(
         return IngestReport(ingest.ingest_id, False, row_count, 0, counts, source.notes)
     begin_ingest(connection, ingest)
     tally = _Tally()
-    _write_generations(connection, ingest, source, tally, progress)
+    with bulk_loading(connection):
+        _write_generations(connection, ingest, source, tally, progress)
     _require_prompts(connection, ingest)
     register_study(connection, settings)
     finish_ingest(connection, ingest, tally.record_count)

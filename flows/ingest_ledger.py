@@ -6,8 +6,9 @@ start: rows already there stay as they are, so it ends as if it had never been i
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -25,6 +26,8 @@ from warehouse.writers import upsert
 
 Progress = Callable[[int, int], None]
 """Called after each batch with the records and the bytes of input files just done."""
+
+BULK_SETTINGS = {"checkpoint_threshold": "512MB", "force_compression": "uncompressed"}
 
 PATH_OPTIONS = frozenset({"path", "prompts"})
 """Where an input lies does not change what it says."""
@@ -249,3 +252,27 @@ def known_copies(
     finally:
         connection.unregister("calibrary_records")
     return [KnownCopy(*row) for row in found]
+
+
+@contextlib.contextmanager
+def bulk_loading(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let the write-ahead log grow, and store texts as they are, while an input streams in.
+
+    By default DuckDB folds the log into the file every 16 MB and rewrites the unfinished row group
+    of texts (some 300 MB) each time; choosing a compression for texts costs as much as all else.
+    """
+    before = {
+        name: connection.execute("select current_setting($name)", {"name": name}).fetchall()[0][0]
+        for name in BULK_SETTINGS
+    }
+    _set(connection, BULK_SETTINGS)
+    try:
+        yield
+        checkpoint(connection)
+    finally:
+        _set(connection, before)
+
+
+def _set(connection: duckdb.DuckDBPyConnection, settings: Mapping[str, str]) -> None:
+    for name in BULK_SETTINGS:
+        connection.execute(f"set {name} = $value", {"value": settings[name]})

@@ -19,6 +19,7 @@ from flows.ingest_ledger import (
     Progress,
     Reject,
     begin_ingest,
+    bulk_loading,
     describe_ingest,
     done_row_count,
     finish_ingest,
@@ -122,23 +123,24 @@ def write_stories(
     tuple of int
         Records read, and stories written.
     """
+    row_count = written = 0
     prompt_writer = PromptWriter(connection, ingest)
     known: dict[str, str] | None = None
-    if source.read_prompts is not None:
-        known = prompt_writer.write_file(source.read_prompts(), progress)
-    row_count = written = 0
-    for batch in read_ahead(_prepared(ingest, source, known)):
-        prompt_writer.write(batch.prompts)
-        upsert(connection, texts, batch.texts)
-        inserted = adopt(connection, stories, batch.stories)
-        found = batch.rejects
-        if inserted < batch.stories.num_rows:
-            found = [*found, *_copies(connection, ingest, batch.stories)]
-        write_rejects(connection, ingest, found)
-        row_count += batch.record_count
-        written += inserted
-        if progress is not None:
-            progress(batch.record_count, batch.byte_count)
+    with bulk_loading(connection):
+        if source.read_prompts is not None:
+            known = prompt_writer.write_file(source.read_prompts(), progress)
+        for batch in read_ahead(_prepared(ingest, source, known)):
+            prompt_writer.write(batch.prompts)
+            upsert(connection, texts, batch.texts)
+            inserted = adopt(connection, stories, batch.stories)
+            found = batch.rejects
+            if inserted < batch.stories.num_rows:
+                found = [*found, *_copies(connection, ingest, batch.stories)]
+            write_rejects(connection, ingest, found)
+            row_count += batch.record_count
+            written += inserted
+            if progress is not None:
+                progress(batch.record_count, batch.byte_count)
     return row_count, written
 
 

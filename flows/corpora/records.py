@@ -28,7 +28,7 @@ from flows.corpora.files import (
     reading,
 )
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 16 << 20
 """Decompressed bytes read at once: large enough for bulk work, small enough for four in flight."""
 
 BATCH_RECORDS = 50_000
