@@ -23,6 +23,7 @@ from flows.command import (
     with_global_options,
 )
 from flows.ingest_commands import ingest_app
+from flows.prefect_server import end_orphaned_servers
 from flows.query import QueryError, QueryFormat, answer, write_answer, write_parquet
 from flows.settings import prepare_home
 from flows.study import SMALL_STUDY
@@ -73,6 +74,7 @@ def run_command(
 ) -> None:
     """Run a whole study: ingest, measure, build, publish. Resumable."""
     prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
     from flows.run_study import run
 
     summary = run(context.settings, study)
@@ -89,6 +91,7 @@ def measure_command(
 ) -> None:
     """Compute embeddings, word sets and part-of-speech bigrams that are still missing."""
     prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
     from flows.measure import measure_studies
 
     report = measure_studies(context.settings, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import psutil
 import pytest
 
 from warehouse.connection import open_warehouse, snapshot_path, work_path
@@ -45,6 +47,16 @@ def wait_until_written(path: Path, process: subprocess.Popen[str], times: int) -
             sizes.append(size)
         time.sleep(0.01)
     assert process.poll() is None, process.communicate()
+
+
+def servers_of(home: Path) -> list[int]:
+    """Prefect servers of *home* that still run: a killed command cannot end its own."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("PREFECT_HOME") == str(home / "prefect"):
+                found.append(process.pid)
+    return found
 
 
 def measured_rows(home: Path) -> dict[str, int]:
@@ -108,6 +120,7 @@ def test_measuring_survives_ctrl_c_and_kill_and_ends_as_if_undisturbed(
 
     finish(ingested_home, "measure")
     assert measured_rows(ingested_home) == complete
+    assert servers_of(ingested_home) == []
     with open_warehouse(work_path(ingested_home)) as connection:
         statuses = connection.execute(
             "select status from raw.runs where command = 'measure' order by started_at"
