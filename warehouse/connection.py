@@ -140,7 +140,7 @@ def _connect_current(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnectio
 
 
 def _close(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close *connection*; after Ctrl-C its query still runs, and closing alone would wait for it."""
+    """Close *connection* without waiting for a query that Ctrl-C left running."""
     connection.interrupt()
     connection.close()
 

@@ -189,7 +189,8 @@ def _refusal(
     named = [name for name in row if re.search(rf"\b{re.escape(name)}\b", condition)]
     values = ", ".join(f"{name} {row[name]!r}" for name in named) or "a value outside"
     key = ", ".join(f"{c.name} {row.get(c.name)!r}" for c in table.primary_key)
-    condition = condition.removeprefix("(").removesuffix(")")
+    if condition.startswith("("):
+        condition = condition[1:-1]
     return f"raw.{table.name} must hold {condition}, got {values}, in the row with {key}."
 
 

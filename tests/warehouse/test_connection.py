@@ -11,7 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.warehouse.conftest import Process, text
+from tests.warehouse.conftest import Process
+from tests.warehouse.rows import text
 from warehouse.connection import open_snapshot, open_warehouse
 from warehouse.errors import (
     DiskFullError,
@@ -178,7 +179,7 @@ def test_processes_that_open_at_once_in_a_fresh_home_share_one_file_and_lose_not
     code = """
         import sys, time
         from pathlib import Path
-        from tests.warehouse.conftest import text
+        from tests.warehouse.rows import text
         from warehouse.connection import open_warehouse
         from warehouse.errors import WarehouseLockedError
         from warehouse.schema import texts
@@ -231,7 +232,7 @@ def test_readers_open_what_a_killed_writer_left(
     code = """
         import os, signal, sys
         from pathlib import Path
-        from tests.warehouse.conftest import text
+        from tests.warehouse.rows import text
         from warehouse.connection import open_warehouse
         from warehouse.schema import texts
         from warehouse.writers import upsert
@@ -275,7 +276,7 @@ def test_ctrl_c_during_a_query_is_a_keyboard_interrupt(
 FILL = """
     import random, resource, sys
     from pathlib import Path
-    from tests.warehouse.conftest import text
+    from tests.warehouse.rows import text
     from warehouse.connection import open_warehouse
     from warehouse.errors import DiskFullError
     from warehouse.schema import texts

@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.warehouse.conftest import Process, text
+from tests.warehouse.conftest import Process
+from tests.warehouse.rows import text
 from warehouse.connection import open_warehouse
 from warehouse.errors import WarehouseError, WarehouseNewerError
 from warehouse.files import log_path
@@ -81,7 +82,7 @@ def test_the_copy_has_what_was_only_in_the_write_ahead_log(
     code = """
         import os, signal, sys
         from pathlib import Path
-        from tests.warehouse.conftest import text
+        from tests.warehouse.rows import text
         from warehouse.connection import open_warehouse
         from warehouse.schema import texts
         from warehouse.writers import upsert
