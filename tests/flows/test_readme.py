@@ -11,7 +11,7 @@ import pytest
 from warehouse.connection import snapshot_path
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```sql\n(.*?)```\n\n((?:\|.*\n)+)", README, flags=re.DOTALL)
+EXAMPLES = re.findall(r"```sql\n([^`]*)```\n\n((?:\|[^\n]*\n)+)", README)
 
 
 def test_the_readme_has_ten_queries() -> None:
