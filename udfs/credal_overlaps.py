@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from udfs.credal_sets import CredalSetError, checked_points, credal_set
+from udfs.frames import axis_scale
 
 OVERLAP_WEIGHT, DISTANCE_WEIGHT, VOLUME_WEIGHT = 0.4, 0.3, 0.3
 """Weights of the composite. GCV never prints them: they reproduce all ten rows of its Table 2."""
@@ -90,21 +91,25 @@ def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> C
     >>> same.overlap_calibration, same.overlap_threshold, same.composite_calibration
     (1.0, 0.25, 1.0)
     """
-    human = _in_row_order(checked_points(human_points, "human_points"))
-    source = _in_row_order(checked_points(story_source_points, "story_source_points"))
+    human = checked_points(human_points, "human_points")
+    source = checked_points(story_source_points, "story_source_points")
     if human.shape[1] != source.shape[1]:
         raise CredalSetError(
             "both sets must have the same axes, "
             f"got {human.shape[1]} (human) and {source.shape[1]} (story source)."
         )
     human_set, source_set = credal_set(human), credal_set(source)
-    sds = [_population_sd(axis) for points in (human, source) for axis in points.T]
+    human_scales = [axis_scale(axis) for axis in human.T]
+    source_scales = [axis_scale(axis) for axis in source.T]
+    sds = [scale.sd for scale in human_scales + source_scales]
     half_mean_sd = 0.5 * math.fsum(sds) / len(sds)
     half_mean_variance = 0.5 * math.fsum(sd * sd for sd in sds) / len(sds)
     distances = cdist(np.array(source_set.vertices), np.array(human_set.vertices))
     ratio = None if human_set.is_degenerate else source_set.hull_volume / human_set.hull_volume
     overlap = vertex_overlap(distances, half_mean_sd)
-    distance = math.dist(_centroid(human), _centroid(source))
+    distance = math.dist(
+        [scale.mean for scale in human_scales], [scale.mean for scale in source_scales]
+    )
     return CredalOverlap(
         overlap_calibration=overlap,
         overlap_threshold=half_mean_sd,
@@ -165,17 +170,3 @@ def composite_calibration(overlap: float, centroid_distance: float, volume_ratio
         + DISTANCE_WEIGHT / (1.0 + centroid_distance)
         + VOLUME_WEIGHT * likeness
     )
-
-
-def _in_row_order(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sort rows, so that what follows gives the same bits whatever their order was."""
-    return points[np.lexsort(points.T[::-1])]
-
-
-def _population_sd(axis: NDArray[np.float64]) -> float:
-    mean = math.fsum(axis) / len(axis)
-    return math.sqrt(math.fsum((axis - mean) ** 2) / len(axis))
-
-
-def _centroid(points: NDArray[np.float64]) -> list[float]:
-    return [math.fsum(axis) / len(axis) for axis in points.T]

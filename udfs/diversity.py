@@ -1,15 +1,13 @@
 """Diversity of a set of stories: mean pairwise distances, exactly and fast.
 
-Both distances work on many sets at once, in the layout of an Arrow list: all stories one after the
-other, and offsets that say where each set begins. No sum depends on the order of the stories, so a
-rebuild gives the same bits however the rows arrive.
+No sum depends on the order of the stories, so a rebuild gives the same bits however the rows arrive
+and however many threads there are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +43,7 @@ def mean_pairwise_cosine_distance(embeddings: ArrayLike) -> float | None:
     Raises
     ------
     DiversityError
-        A row is zero or not finite: it has no direction.
+        A row is zero or not finite and so has no direction, or rows differ in dimension.
 
     References
     ----------
@@ -58,36 +56,30 @@ def mean_pairwise_cosine_distance(embeddings: ArrayLike) -> float | None:
     >>> mean_pairwise_cosine_distance([[1.0, 0.0]]) is None
     True
     """
-    rows = np.asarray(embeddings, dtype=np.float64)
-    if len(rows) < 2:
+    try:
+        rows = np.asarray(embeddings, dtype=np.float64)
+    except ValueError:
+        rows = np.empty(1)
+    if rows.ndim != 2 and rows.size:
+        raise DiversityError(
+            "the embeddings of a set must be numbers and all of one dimension, got another table; "
+            "measure its stories with one embedding model."
+        )
+    n = len(rows)
+    if n < 2:
         return None
-    return cosine_distances_of_sets(rows, np.array([0, len(rows)]))[0]
-
-
-def cosine_distances_of_sets(
-    embeddings: NDArray[np.float64], offsets: NDArray[np.int64]
-) -> list[float | None]:
-    """Return the mean pairwise distance of each set ``embeddings[offsets[k]:offsets[k + 1]]``."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
+    lengths = np.sqrt((rows * rows).sum(axis=1))
     bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0.0)))
     if len(bad):
         raise DiversityError(
             f"an embedding must be finite and not zero, got length {lengths[bad[0]]} "
-            f"in story {bad[0]} of the sets; measure that story again."
+            f"in story {bad[0]} of its set; measure that story again."
         )
-    directions = embeddings / lengths[:, None]
-    results: list[float | None] = []
-    for start, stop in pairwise(offsets.tolist()):
-        n = stop - start
-        if n < 2:
-            results.append(None)
-            continue
-        # Sorted columns make each sum independent of the order of stories.
-        total = np.sort(directions[start:stop], axis=0).sum(axis=0)
-        squared = math.fsum((total * total).tolist())
-        # Equal rows can come out a few 1e-16 below 0, outside what a distance can be.
-        results.append(max(1.0 - (squared - n) / (n * (n - 1)), 0.0))
-    return results
+    # Sorted columns make each sum independent of the order of stories.
+    total = np.sort(rows / lengths[:, None], axis=0).sum(axis=0)
+    squared = math.fsum((total * total).tolist())
+    # Equal rows can come out a few 1e-16 below 0, outside what a distance can be.
+    return max(1.0 - (squared - n) / (n * (n - 1)), 0.0)
 
 
 def mean_pairwise_jaccard_distance(item_sets: Sequence[Sequence[str]]) -> float | None:
@@ -144,10 +136,14 @@ def jaccard_distance_of_codes(
     story_count = len(offsets) - 1
     if story_count < 2:
         return None
-    places[codes] = np.arange(len(codes))
-    columns = places[codes]
+    occurrences = np.arange(len(codes))
+    places[codes] = occurrences
+    last = places[codes]
+    # Codes are numbered by their last occurrence: as many columns as there are distinct codes.
+    columns = np.cumsum(last == occurrences)[last] - 1
+    column_count = int(columns.max(initial=-1)) + 1
     # Single precision counts exactly up to 2**24 items and is twice as fast.
-    membership = np.zeros((story_count, len(codes)), dtype=np.float32)
+    membership = np.zeros((story_count, column_count), dtype=np.float32)
     membership[np.repeat(np.arange(story_count), np.diff(offsets)), columns] = 1.0
     first, second = np.triu_indices(story_count, k=1)
     counts = (membership @ membership.T).astype(np.int64)

@@ -17,6 +17,9 @@ CONSTANT_AXIS_TOLERANCE = 1e-12
 Equal values can leave a computed sd of some 1e-16 of their size; real axes spread above 1e-3.
 """
 
+LARGEST_COORDINATE = 1e100
+"""Beyond it a variance or the volume of a hull could leave the range of double precision."""
+
 
 class FrameError(CalibraryError):
     """An axis cannot be scaled."""
@@ -60,21 +63,25 @@ def axis_scale(values: ArrayLike) -> AxisScale:
     Raises
     ------
     FrameError
-        No values, or one that is not finite, with its place.
+        No values, one that is not finite (with its place), or values too large to be squared.
 
     Examples
     --------
     >>> axis_scale([1.0, 3.0])
     AxisScale(mean=2.0, sd=1.0)
     """
-    numbers: list[float] = np.asarray(values, dtype=np.float64).tolist()
-    if not numbers:
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.size == 0:
         raise FrameError("an axis must have at least one value, got none.")
-    for place, number in enumerate(numbers):
-        if not math.isfinite(number):
-            raise FrameError(f"an axis must be finite, got {number} in place {place}.")
-    mean = math.fsum(numbers) / len(numbers)
-    sd = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
-    if sd <= CONSTANT_AXIS_TOLERANCE * max(abs(number) for number in numbers):
-        sd = 0.0
-    return AxisScale(mean, sd)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise FrameError(f"an axis must be finite, got {numbers[bad[0]]} in place {bad[0]}.")
+    largest = float(np.abs(numbers).max())
+    if largest > LARGEST_COORDINATE:
+        raise FrameError(
+            f"an axis must stay within {LARGEST_COORDINATE:g} of 0, got {largest:g}; rescale it."
+        )
+    mean = math.fsum(numbers.tolist()) / len(numbers)
+    deviations = numbers - mean
+    sd = math.sqrt(math.fsum((deviations * deviations).tolist()) / len(numbers))
+    return AxisScale(mean, 0.0 if sd <= CONSTANT_AXIS_TOLERANCE * largest else sd)

@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 
 from udfs.credal_overlaps import CredalOverlap, credal_overlap
 from udfs.credal_sets import CredalSet, credal_set
-from udfs.diversity import cosine_distances_of_sets, jaccard_distance_of_codes
+from udfs.diversity import (
+    DiversityError,
+    jaccard_distance_of_codes,
+    mean_pairwise_cosine_distance,
+)
 from udfs.errors import CalibraryError
 from udfs.frames import AxisScale, axis_scale
 
@@ -48,15 +52,19 @@ def _distances_of_embeddings(sets: pa.Array) -> pa.Array:
     offsets, stories = _unnested(sets)
     story_offsets, numbers = _unnested(stories)
     _refuse_nulls(numbers, "embeddings")
-    lengths = np.unique(np.diff(story_offsets))
-    if len(lengths) > 1:
-        raise NullElementError(
-            f"embeddings must all have one dimension, got {lengths.tolist()}; "
-            "they come from different embedding models."
-        )
-    table = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
-    rows = table.reshape(len(story_offsets) - 1, int(lengths[0]) if len(lengths) else 0)
-    return pa.array(cosine_distances_of_sets(rows, offsets), pa.float64())
+    values = numbers.to_numpy(zero_copy_only=False)
+    results = []
+    for start, stop in pairwise(offsets.tolist()):
+        bounds = story_offsets[start : stop + 1]
+        dimensions = np.unique(np.diff(bounds))
+        if len(dimensions) > 1:
+            raise DiversityError(
+                "the embeddings of a set must all be of one dimension, "
+                f"got {dimensions.tolist()}; measure its stories with one embedding model."
+            )
+        rows = values[bounds[0] : bounds[-1]].reshape(stop - start, -1) if stop > start else ()
+        results.append(mean_pairwise_cosine_distance(rows))
+    return pa.array(results, pa.float64())
 
 
 def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
@@ -75,15 +83,19 @@ def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
 
 
 def _scales(lists: pa.Array) -> pa.Array:
-    return _structs(AxisScale, [axis_scale(values) for values in _without_nulls(lists)])
+    return _structs(AxisScale, [axis_scale(values) for values in _without_nulls(lists, "an axis")])
 
 
 def _sets(lists: pa.Array) -> pa.Array:
-    return _structs(CredalSet, [credal_set(points) for points in _without_nulls(lists)])
+    return _structs(CredalSet, [credal_set(points) for points in _without_nulls(lists, "points")])
 
 
 def _overlaps(human: pa.Array, source: pa.Array) -> pa.Array:
-    pairs = zip(_without_nulls(human), _without_nulls(source), strict=True)
+    pairs = zip(
+        _without_nulls(human, "human_points"),
+        _without_nulls(source, "story_source_points"),
+        strict=True,
+    )
     return _structs(CredalOverlap, [credal_overlap(*pair) for pair in pairs])
 
 
@@ -201,12 +213,12 @@ def _unnested(lists: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
     return offsets - offsets[0], lists.flatten()
 
 
-def _without_nulls(lists: pa.Array) -> Sequence[Any]:
+def _without_nulls(lists: pa.Array, name: str) -> Sequence[Any]:
     """Return *lists* as Python lists, none of them holding NULL at any depth."""
     inner = lists
     while pa.types.is_nested(inner.type):
         inner = inner.flatten()
-        _refuse_nulls(inner, "points")
+        _refuse_nulls(inner, name)
     values: list[Any] = lists.to_pylist()
     return values
 
@@ -214,9 +226,11 @@ def _without_nulls(lists: pa.Array) -> Sequence[Any]:
 def _refuse_nulls(values: pa.Array, name: str) -> None:
     if values.null_count:
         raise NullElementError(
-            f"{name} must not be NULL, got {values.null_count} of {len(values)}; leave them out."
+            f"{name} must not hold NULL, got {values.null_count} of {len(values)}; leave them out."
         )
 
 
 def _structs(kind: type, rows: Sequence[Any]) -> pa.Array:
-    return pa.array([dataclasses.asdict(row) for row in rows], _ARROW_FIELDS[kind])
+    fields = list(_ARROW_FIELDS[kind])
+    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in fields]
+    return pa.StructArray.from_arrays(columns, fields=fields)

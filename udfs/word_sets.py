@@ -1,18 +1,29 @@
 r"""Words of a text: what is counted, cut and compared.
 
-A word is a maximal run of letters, marks and digits (``\w`` without the underscore), with single
-apostrophes or hyphens inside it: ``don't`` and ``well-known`` are one word each, ``--`` is none.
-Words are compared case folded, with a typographic apostrophe read as a plain one.
+A word is a maximal run of letters and digits (``\w`` without the underscore) with the combining
+marks that follow them, and with single apostrophes or hyphens inside it: ``don't``, ``well-known``
+and a decomposed ``é`` are one word each, ``--`` and the mark that colours an emoji are none.
+Words are compared composed (NFC) and case folded, as stories are when duplicates are sought
+(`udfs.identity.normalise_story`), with a typographic apostrophe read as a plain one.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 
 from udfs.errors import CalibraryError
 
-WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+# Marks begin at U+0300 and lie in the first two planes, but for the selectors of plane 14.
+_MARK_PLANES = itertools.chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+_MARK_CLASS = "".join(
+    chr(code) for code in _MARK_PLANES if unicodedata.category(chr(code)).startswith("M")
+)
+# The class is long: one look at an ASCII character spares reading it through.
+_MARKS = rf"(?![\x00-\x7f])[{_MARK_CLASS}]+"
+
+WORD = re.compile(rf"[^\W_]+(?:(?:['’\-]|{_MARKS}['’\-]?)[^\W_]+)*(?:{_MARKS})?")
 
 
 class WordLimitError(CalibraryError):
@@ -52,11 +63,12 @@ def cut_words(text: str, word_limit: int) -> str:
 
 
 def word_set(text: str) -> list[str]:
-    """Return the distinct words of *text*, case folded, sorted by code point.
+    """Return the distinct words of *text*, composed and case folded, sorted by code point.
 
     Examples
     --------
     >>> word_set("The cat and the CAT")
     ['and', 'cat', 'the']
     """
-    return sorted({word.replace("’", "'") for word in WORD.findall(text.casefold())})
+    composed = unicodedata.normalize("NFC", text).casefold()
+    return sorted({word.replace("’", "'") for word in WORD.findall(composed)})

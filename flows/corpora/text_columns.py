@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from udfs.identity import ID_BYTES, normalise_story
 
-_WORD_CHARACTER, _JOINER = 1, 2
+_WORD_CHARACTER, _JOINER, _MARK = 1, 2, 3
 _JOINERS = "'’-"
 
 _BETWEEN = b"\xff"
@@ -60,8 +60,8 @@ def text_columns(texts: Sequence[str]) -> pa.Table:
 def word_counts(texts: Sequence[str]) -> NDArray[np.int32]:
     """Return `udfs.word_sets.count_words` of every text, shape (n_texts,).
 
-    A word begins where a word character follows none; a run that follows another by exactly one
-    apostrophe or hyphen goes on with that word.
+    A word begins where a word character follows none; marks belong to the word character they
+    follow; a run that follows another by exactly one apostrophe or hyphen goes on with that word.
     """
     counts = np.zeros(len(texts), np.int32)
     for start, stop in _chunks(texts):
@@ -91,6 +91,10 @@ def _word_counts(texts: Sequence[str]) -> NDArray[np.int64]:
     classes = np.zeros(len(codes) + 2, np.uint8)
     np.take(_character_classes(), codes, out=classes[2:])
     is_word = classes == _WORD_CHARACTER
+    is_mark = classes == _MARK
+    # One round for each mark in the longest run of marks, mostly none.
+    while (joins := is_mark[1:] & is_word[:-1] & ~is_word[1:]).any():
+        is_word[1:] |= joins
     goes_on = (classes[1:-1] == _JOINER) & is_word[:-2]
     begins = is_word[2:] & ~is_word[1:-1] & ~goes_on
     ends = np.cumsum([len(text) + 1 for text in texts])
@@ -100,9 +104,11 @@ def _word_counts(texts: Sequence[str]) -> NDArray[np.int64]:
 
 @functools.cache
 def _character_classes() -> NDArray[np.uint8]:
-    r"""Class of every code point: a word character is ``[^\W_]``, letters, marks and digits."""
-    characters = map(chr, range(0x110000))
+    r"""Class of every code point: a word character is ``[^\W_]``, letters and digits."""
+    characters = list(map(chr, range(0x110000)))
     classes = np.fromiter(map(str.isalnum, characters), np.uint8, 0x110000)
+    is_mark = [category[0] == "M" for category in map(unicodedata.category, characters)]
+    classes[is_mark] = _MARK
     for joiner in _JOINERS:
         classes[ord(joiner)] = _JOINER
     return classes

@@ -97,7 +97,7 @@ def test_one_story_has_no_diversity_rather_than_zero(function) -> None:  # type:
 
 @pytest.mark.parametrize("bad", [[0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
 def test_an_embedding_without_a_direction_is_refused_with_its_place(bad: list[float]) -> None:
-    with pytest.raises(DiversityError, match="in story 1 of the sets"):
+    with pytest.raises(DiversityError, match="in story 1 of its set"):
         mean_pairwise_cosine_distance([[1.0, 0.0], bad])
 
 

@@ -53,6 +53,35 @@ def test_apostrophes_and_hyphens_stay_inside_words_and_underscores_split() -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cafe\u0301 noir", ["café", "noir"]),
+        ("हिन्दी भाषा", ["भाषा", "हिन्दी"]),
+        ("\u2764\ufe0f love", ["love"]),
+        ("\u0301stray e\u0301-e\u0301", ["stray", "é-é"]),
+    ],
+)
+def test_marks_belong_to_the_letter_they_follow_and_are_no_words_alone(
+    text: str, words: list[str]
+) -> None:
+    assert word_set(text) == words
+    assert count_words(text) == len(words)
+
+
+@given(texts)
+def test_composed_and_decomposed_texts_have_the_same_words(text: str) -> None:
+    decomposed = unicodedata.normalize("NFD", text)
+    assert word_set(decomposed) == word_set(unicodedata.normalize("NFC", text))
+
+
+@given(texts)
+def test_a_text_has_a_word_set_exactly_if_it_has_words(text: str) -> None:
+    words = word_set(text)
+    assert bool(words) == bool(count_words(text))
+    assert words == sorted(set(words))
+
+
 def test_a_cut_below_one_word_is_refused() -> None:
     with pytest.raises(WordLimitError, match="got 0"):
         cut_words("a b", 0)

@@ -55,7 +55,9 @@ def test_touching_and_distant_sets_are_disjoint() -> None:
 def test_flat_sets_in_one_plane_are_compared_in_it(seed: int) -> None:
     flat = CUBE * [1.0, 1.0, 0.0]
     turn = rotation(seed)
-    found = intersection_over_union(flat @ turn.T + 3, (flat + np.array([0.5, 0.0, 0.0])) @ turn.T + 3)
+    found = intersection_over_union(
+        flat @ turn.T + 3, (flat + np.array([0.5, 0.0, 0.0])) @ turn.T + 3
+    )
     assert (found.iou, found.iou_status) == (pytest.approx(1 / 3, abs=1e-9), IouStatus.OK)
 
 
