@@ -117,7 +117,7 @@ def _columns(names: Sequence[str], layout: VectorsLayout, place: Place) -> _Colu
 
     lower_case = {name.strip().lower() for name in names}
     human_axes = [f"human_{axis}" for axis in AXES]
-    is_side_by_side = bool(lower_case & set(human_axes)) and not lower_case & set(AXES)
+    is_side_by_side = bool(lower_case & set(human_axes)) and not lower_case >= set(AXES)
     axes = [f"model_{axis}" for axis in AXES] if is_side_by_side else list(AXES)
     story_source = None if is_side_by_side else find("story_source", layout.story_source_column)
     is_named = story_source is not None

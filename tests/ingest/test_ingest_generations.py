@@ -1,0 +1,348 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from flows.corpora.errors import InvalidRecordError, MissingColumnError, SelectionError
+from flows.corpora.layouts import GenerationsLayout, StoriesLayout
+from flows.ingest_generations import ingest_generations
+from flows.ingest_stories import ingest_stories
+from flows.study import StudySettings
+from tests.ingest.ingest_inputs import raw_state, rows, story_records, write_jsonl
+from udfs.identity import content_id, prompt_id
+
+Connection = duckdb.DuckDBPyConnection
+
+
+def generation_records(prompt_count: int = 4, sample_count: int = 2) -> list[dict[str, Any]]:
+    return [
+        {
+            "prompt_id": f"p{prompt}",
+            "prompt": f"Prompt number {prompt}",
+            "model": "toy",
+            "strategy": "temperature_0.7",
+            "sample_index": sample,
+            "seed": 100 + sample,
+            "finish_reason": "stop",
+            "temperature": 0.7,
+            "text": f"Generated {prompt} {sample}",
+        }
+        for prompt in range(prompt_count)
+        for sample in range(sample_count)
+    ]
+
+
+def ingest(connection: Connection, settings: StudySettings, path: Path, **options: object):  # type: ignore[no-untyped-def]
+    return ingest_generations(connection, settings, GenerationsLayout(str(path), **options))  # type: ignore[arg-type]
+
+
+def test_generations_enter_the_ledger_under_their_request(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    path = write_jsonl(tmp_path / "g.jsonl", generation_records())
+    report = ingest(warehouse, small, path)
+    assert (report.is_new, report.row_count, report.inserted_count) == (True, 8, 8)
+    assert (report.reject_counts, report.notes) == ({}, ())
+    prompt = prompt_id("Prompt number 1")
+    assert rows(
+        warehouse,
+        "select prompt_id, story_id, story_source_name, language_model_name, "
+        "decoding_strategy_name, sampling_temperature, sample_index, seed, status, stop_reason, "
+        "file_name from raw.stories where line_number = 4",
+    ) == [
+        (
+            prompt,
+            content_id("generated", prompt, "toy", None, None, "temperature_0.7", None, 1, 101),
+            "toy/temperature_0.7",
+            "toy",
+            "temperature_0.7",
+            0.7,
+            1,
+            101,
+            "ok",
+            "eos",
+            "g.jsonl",
+        )
+    ]
+    before = raw_state(warehouse)
+    assert not ingest(warehouse, small, path).is_new
+    assert raw_state(warehouse) == before
+
+
+def test_statuses_say_what_became_of_a_sample(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = generation_records()
+    changes: list[dict[str, Any]] = [
+        {"text": ""},
+        {"text": " ... "},
+        {"text": None},
+        {"text": "Word"},
+        {"finish_reason": "length"},
+        {"finish_reason": "content_filter"},
+        {"finish_reason": None},
+    ]
+    for record, change in zip(records, changes, strict=False):
+        record.update(change)
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    assert rows(
+        warehouse,
+        "select status, stop_reason, text_id is null from raw.stories order by line_number",
+    ) == [
+        ("empty", "eos", False),
+        ("empty", "eos", False),
+        ("failed", "eos", True),
+        ("too_short", "eos", False),
+        ("truncated", "length", False),
+        ("ok", None, False),
+        ("ok", None, False),
+        ("ok", "eos", False),
+    ]
+    assert report.notes == ("stop reason 'content_filter' of 1 records is not known: left empty",)
+
+
+def test_names_come_from_constants_and_combined_columns(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [
+        {"prompt": r["prompt"], "family": "olmo", "stage": r["sample_index"], "response": r["text"]}
+        for r in generation_records()
+    ]
+    path = write_jsonl(tmp_path / "g.jsonl", records)
+    for options in (
+        {"language_model_column": "family+stage"},
+        {"language_model": "olmo", "language_model_column": "stage"},
+    ):
+        report = ingest(warehouse, small, path, decoding_strategy="temperature_1.0", **options)
+        assert report.row_count == 8
+    assert rows(
+        warehouse, "select story_source_name, count(*) from raw.stories group by all order by all"
+    ) == [("olmo-0/temperature_1.0", 4), ("olmo-1/temperature_1.0", 4)]
+
+
+def test_missing_sample_indexes_are_numbered_in_the_order_of_the_file(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = generation_records(sample_count=3)
+    for record in records:
+        del record["sample_index"]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    assert rows(warehouse, "select line_number, sample_index from raw.stories order by 1") == [
+        (number, (number - 1) % 3) for number in range(1, 13)
+    ]
+    assert report.notes == (
+        "12 records give no sample index: numbered from 0 in the order of the file, "
+        "per prompt and story source",
+    )
+
+
+def test_a_sample_twice_is_one_row_and_with_another_text_a_reject(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = generation_records()
+    records += [dict(records[0]), dict(records[1], text="Another text")]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    assert (report.row_count, report.inserted_count) == (10, 8)
+    assert report.reject_counts == {"duplicate_sample": 1}
+    assert report.notes == ("1 records repeat another word for word: one row",)
+    assert rows(warehouse, "select reject_kind, line_number, detail from raw.rejects") == [
+        (
+            "sample",
+            10,
+            "The same sample has another text on line 2 of g.jsonl, which stays.",
+        )
+    ]
+    assert rows(
+        warehouse,
+        "select text from raw.stories inner join raw.texts using (text_id) where line_number = 2",
+    ) == [("Generated 0 1",)]
+    # Another file with the same request and another text: the finished one stays.
+    other = write_jsonl(tmp_path / "h.jsonl", [dict(records[0], text="Third text")])
+    assert ingest(warehouse, small, other).reject_counts == {"duplicate_sample": 1}
+    assert rows(warehouse, "select count(*) from raw.stories") == [(8,)]
+
+
+def test_prompt_ids_find_the_prompts_of_the_study(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    ingest_stories(
+        warehouse, small, StoriesLayout(str(write_jsonl(tmp_path / "s.jsonl", story_records())))
+    )
+    records = [
+        {name: value for name, value in record.items() if name != "prompt"}
+        for record in [*generation_records(), dict(generation_records()[0], prompt_id="unheard")]
+    ]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    assert report.reject_counts == {"unknown_prompt": 1}
+    assert rows(
+        warehouse, "select line_number, detail from raw.rejects where reason = 'unknown_prompt'"
+    ) == [(9, "No prompt in the study has the id 'unheard'.")]
+    assert rows(warehouse, "select count(distinct prompt_id) from raw.stories") == [(4,)]
+
+
+def test_prompt_ids_find_the_prompts_of_a_second_file(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    prompts = [{"prompt_id": f"p{i}", "prompt": f"Prompt number {i}"} for i in range(4)]
+    records = [
+        {name: value for name, value in record.items() if name != "prompt"}
+        for record in generation_records(5)
+    ]
+    report = ingest(
+        warehouse,
+        small,
+        write_jsonl(tmp_path / "g.jsonl", records),
+        prompts=str(write_jsonl(tmp_path / "p.jsonl", prompts)),
+    )
+    assert report.reject_counts == {"unknown_prompt": 2}
+    assert rows(warehouse, "select prompt_id from raw.prompts order by source_prompt_id") == [
+        (prompt_id(f"Prompt number {i}"),) for i in range(4)
+    ]
+
+
+def test_prompt_ids_alone_stand_for_themselves(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [
+        {name: value for name, value in record.items() if name != "prompt"}
+        for record in generation_records()
+    ]
+    assert ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records)).row_count == 8
+    assert rows(
+        warehouse, "select prompt_id, prompt_text, character_count from raw.prompts order by 1"
+    ) == [(f"p{i}", None, None) for i in range(4)]
+
+
+def test_generations_for_fewer_than_four_prompts_count_for_nothing(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    path = write_jsonl(tmp_path / "g.jsonl", generation_records(3))
+    with pytest.raises(
+        SelectionError, match=r"at least 4 prompts, tiny would have 3 with g\.jsonl"
+    ):
+        ingest(warehouse, small, path)
+    assert rows(warehouse, "select status from raw.ingests") == [("running",)]
+    assert rows(warehouse, "select count(*) from raw.studies") == [(0,)]
+
+
+BAD_GENERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = {
+    "no strategy": (
+        {"strategy": ...},
+        {},
+        MissingColumnError,
+        "name it with --decoding-strategy-column. Or give one name for all with "
+        "--decoding-strategy.",
+    ),
+    "no model": (
+        {"model": ...},
+        {},
+        MissingColumnError,
+        "name it with --language-model-column. Or give one name for all with --language-model.",
+    ),
+    "two strategies": (
+        {},
+        {"decoding_strategy": "x", "decoding_strategy_column": "strategy"},
+        MissingColumnError,
+        "give one of --decoding-strategy and --decoding-strategy-column",
+    ),
+    "no prompt": ({"prompt": ..., "prompt_id": ...}, {}, MissingColumnError, "--prompt-id-column"),
+    "an empty model": (
+        {"model": ""},
+        {},
+        InvalidRecordError,
+        "name a language model in 'model', line 1 of g.jsonl has none",
+    ),
+    "a negative sample": (
+        {"sample_index": -1},
+        {},
+        InvalidRecordError,
+        "column 'sample_index' must hold a whole number of at least 0, got -1 on line 1 of g.jsonl",
+    ),
+    "half a sample": (
+        {"sample_index": 1.5},
+        {},
+        InvalidRecordError,
+        "must hold a whole number of at least 0, got 1.5 on line 1",
+    ),
+    "a seed of words": (
+        {"seed": "x"},
+        {},
+        InvalidRecordError,
+        "column 'seed' must hold a whole number, got 'x' on line 1",
+    ),
+    "a huge seed": ({"seed": 1 << 63}, {}, InvalidRecordError, "column 'seed' must hold"),
+    "a negative temperature": (
+        {"temperature": -0.1},
+        {},
+        InvalidRecordError,
+        "column 'temperature' must hold a number of at least 0, got -0.1 on line 1",
+    ),
+    "a number as text": (
+        {"text": 3},
+        {},
+        InvalidRecordError,
+        "column 'text' must hold text, got 3 on line 1 of g.jsonl",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_GENERATIONS)
+def test_unusable_generations_are_refused_with_their_place(
+    tmp_path: Path, warehouse: Connection, small: StudySettings, case: str
+) -> None:
+    change, options, error, sentence = BAD_GENERATIONS[case]
+    records = [
+        {name: value for name, value in (record | change).items() if value is not ...}
+        for record in generation_records()
+    ]
+    with pytest.raises(error) as raised:
+        ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records), **options)
+    assert sentence in str(raised.value)
+    assert rows(warehouse, "select count(*) from raw.ingests where status = 'done'") == [(0,)]
+
+
+def test_csv_numbers_are_read_as_numbers(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    lines = ["prompt,model,strategy,sample_idx,seed,temperature,story"]
+    lines += [
+        f"Prompt number {i},toy,t,{sample},9223372036854775807,,text {sample}"
+        for i in range(4)
+        for sample in ("0", "1.0")
+    ]
+    (tmp_path / "g.csv").write_text("\n".join(lines))
+    ingest(warehouse, small, tmp_path / "g.csv")
+    assert rows(
+        warehouse,
+        "select distinct sample_index, seed, sampling_temperature from raw.stories order by 1",
+    ) == [(0, 9223372036854775807, None), (1, 9223372036854775807, None)]
+
+
+@pytest.mark.shared_data
+def test_the_real_generations_are_four_story_sources(
+    shared_data: Path, warehouse: Connection
+) -> None:
+    report = ingest(
+        warehouse,
+        StudySettings(study_name="olmo"),
+        shared_data / "olmo_generations" / "generations.jsonl.gz",
+        language_model="OLMo-2-7B",
+        language_model_column="stage",
+        decoding_strategy="temperature_1.0",
+    )
+    assert (report.row_count, report.inserted_count, report.reject_counts) == (5240, 5240, {})
+    assert rows(
+        warehouse,
+        "select story_source_name, count(*), count(distinct prompt_id), "
+        "count(distinct sample_index), any_value(sampling_temperature) "
+        "from raw.stories group by all order by all",
+    ) == [
+        (f"OLMo-2-7B-{stage}/temperature_1.0", 1310, 131, 10, 1.0)
+        for stage in ("base", "dpo", "instruct", "sft")
+    ]
+    assert rows(
+        warehouse, "select stop_reason, count(*) from raw.stories group by all order by all"
+    ) == [("eos", 1297), ("length", 3943)]
