@@ -7,11 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from flows.settings import Settings, configure_environment
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Properties are claims about values, not about time: a busy machine must not fail them.
+hypothesis.settings.register_profile("calibrary", deadline=None)
+hypothesis.settings.load_profile("calibrary")
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,13 @@ from udfs.errors import CalibraryError
 
 # Marks begin at U+0300 and lie in the first two planes, but for the selectors of plane 14.
 _MARK_PLANES = itertools.chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0))
-_MARK_CLASS = "".join(
+COMBINING_MARKS = "".join(
     chr(code) for code in _MARK_PLANES if unicodedata.category(chr(code)).startswith("M")
 )
+"""Every character of Unicode's category M."""
+
 # The class is long: one look at an ASCII character spares reading it through.
-_MARKS = rf"(?![\x00-\x7f])[{_MARK_CLASS}]+"
+_MARKS = rf"(?![\x00-\x7f])[{COMBINING_MARKS}]+"
 
 WORD = re.compile(rf"[^\W_]+(?:(?:['’\-]|{_MARKS}['’\-]?)[^\W_]+)*(?:{_MARKS})?")
 

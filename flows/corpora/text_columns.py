@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from udfs.identity import ID_BYTES, normalise_story
+from udfs.word_sets import COMBINING_MARKS
 
 _WORD_CHARACTER, _JOINER, _MARK = 1, 2, 3
 _JOINERS = "'’-"
@@ -105,10 +106,9 @@ def _word_counts(texts: Sequence[str]) -> NDArray[np.int64]:
 @functools.cache
 def _character_classes() -> NDArray[np.uint8]:
     r"""Class of every code point: a word character is ``[^\W_]``, letters and digits."""
-    characters = list(map(chr, range(0x110000)))
+    characters = map(chr, range(0x110000))
     classes = np.fromiter(map(str.isalnum, characters), np.uint8, 0x110000)
-    is_mark = [category[0] == "M" for category in map(unicodedata.category, characters)]
-    classes[is_mark] = _MARK
+    classes[list(map(ord, COMBINING_MARKS))] = _MARK
     for joiner in _JOINERS:
         classes[ord(joiner)] = _JOINER
     return classes
