@@ -88,6 +88,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
         target = publish(
             settings.home,
             [(relation.schema_name, relation.table_name) for relation in relations],
+            memory_limit=settings.memory_limit,
         )
     except BaseException as error:
         with open_warehouse(path) as connection:
