@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.errors import CalibraryError
-from udfs.packaged_models import ModelNotFoundError, resolve_model
+from udfs.packaged_models import ModelNotFoundError, first_sentence, resolve_model
+
+SPECIAL_PIECES = 2
+"""Word pieces that open and close every text."""
 
 
 class EmbeddingError(CalibraryError):
@@ -50,14 +53,20 @@ def load_embedder(name: str, max_tokens: int = 256, device: str | None = None) -
     """Load the sentence embedding model *name* so that it reads *max_tokens* word pieces.
 
     The limit counts special pieces. MiniLM was trained with 128 and ships with 256; GCV states 512.
+    Code that comes with a model is never run.
 
     Raises
     ------
     ModelNotFoundError
         No such model here.
     EmbeddingError
-        The model cannot read that many word pieces.
+        The model cannot read that many word pieces, or they leave no room for a word.
     """
+    if max_tokens < SPECIAL_PIECES + 1:
+        raise EmbeddingError(
+            f"embedding_max_tokens must be at least {SPECIAL_PIECES + 1}, got {max_tokens}: "
+            "the opening and the closing piece count."
+        )
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
@@ -67,16 +76,33 @@ def load_embedder(name: str, max_tokens: int = 256, device: str | None = None) -
         model = SentenceTransformer(resolve_model(name), device=device, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
-            f"an embedding model must be loadable as {name!r}: "
-            f"{' '.join(str(error).split())[:200]}; use packaged:all-minilm-l6-v2 offline."
+            f"an embedding model must be loadable as {name!r}: {first_sentence(error)}; "
+            "use packaged:all-minilm-l6-v2 offline."
         ) from None
-    longest = getattr(model[0].auto_model.config, "max_position_embeddings", None)
+    if not hasattr(model.tokenizer, "backend_tokenizer"):
+        raise ModelNotFoundError(
+            f"an embedding model must have a fast tokenizer, and {name} has none: what it leaves "
+            "unread could not be counted; use packaged:all-minilm-l6-v2."
+        )
+    longest = longest_input(model[0])
     if longest is not None and max_tokens > longest:
         raise EmbeddingError(
             f"embedding_max_tokens must be at most {longest} for {name}, got {max_tokens}."
         )
     model.max_seq_length = max_tokens
     return Embedder(name, max_tokens, model)
+
+
+def longest_input(transformer: Any) -> int | None:
+    """Return how many word pieces *transformer* has places for; None where it sets no limit.
+
+    RoBERTa and its kin leave the first places, up to the one for padding, unused.
+    """
+    inner = getattr(transformer, "auto_model", None)
+    places = getattr(getattr(inner, "config", None), "max_position_embeddings", None)
+    table = getattr(getattr(inner, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return places if places is None or padding is None else places - padding - 1
 
 
 def embed(embedder: Embedder, texts: Sequence[str], batch_size: int = 16) -> list[TextEmbedding]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,17 @@ def is_packaged_here(name: str) -> bool:
         return False
 
 
+def first_sentence(error: Exception) -> str:
+    """Return what a library says first, on one line, to be told inside a sentence of ours.
+
+    Examples
+    --------
+    >>> first_sentence(OSError("No such  model. Did you mean another? See the manual."))
+    'No such model'
+    """
+    return re.split(r"[.!?]\s", " ".join(str(error).split()))[0].rstrip(".")
+
+
 class TokenCounter:
     """Counts the tokens of texts with one tokenizer."""
 
@@ -104,6 +116,11 @@ def load_tokenizer(name: str) -> TokenCounter:
     """
     path = Path(resolve_model(name))
     file = path if path.suffix == ".json" else path / "tokenizer.json"
+    if path.is_dir() and not file.is_file():
+        raise ModelNotFoundError(
+            f"the folder of {name!r} must hold tokenizer.json, found none in {path}; "
+            "use a fast tokenizer saved with its model, or packaged:all-minilm-l6-v2."
+        )
     try:
         if file.is_file():
             tokenizer = Tokenizer.from_file(str(file))
@@ -113,7 +130,7 @@ def load_tokenizer(name: str) -> TokenCounter:
             tokenizer = Tokenizer.from_pretrained(name)
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise ModelNotFoundError(
-            f"a tokenizer must be loadable as {name!r}: {' '.join(str(error).split())[:200]}; use "
+            f"a tokenizer must be loadable as {name!r}: {first_sentence(error)}; use "
             "one that is installed (packaged:all-minilm-l6-v2), a local folder, or go online once."
         ) from None
     tokenizer.no_truncation()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from udfs.packaged_models import ModelNotFoundError, resolve_model
+from udfs.packaged_models import ModelNotFoundError, first_sentence, resolve_model
 
 TAGGING_COMPONENTS = ("tok2vec", "tagger", "attribute_ruler")
 """What universal tags need of the pipeline; parser, entities and lemmas are not loaded."""
@@ -47,8 +47,8 @@ def load_tagger(name: str) -> Any:
         tagger = spacy.load(path)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
-            f"a tagging model must be loadable as {name!r}: "
-            f"{' '.join(str(error).split())[:200]}; use packaged:en_core_web_sm."
+            f"a tagging model must be loadable as {name!r}: {first_sentence(error)}; "
+            "use packaged:en_core_web_sm."
         ) from None
     for component in [*tagger.pipe_names]:
         if component not in TAGGING_COMPONENTS:
