@@ -13,8 +13,11 @@ from typing import Any
 
 from flows.provenance import DBT_PROJECT
 from flows.settings import Settings
+from flows.study import DEFINITION_VERSION
 from udfs.errors import CalibraryError
-from warehouse.connection import work_path
+from warehouse.connection import open_warehouse, work_path
+from warehouse.errors import WarehouseMissingError
+from warehouse.files import is_absent
 
 MART_SCHEMA = "marts"
 
@@ -45,6 +48,15 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
     """
     from dbt.cli.main import dbtRunner
 
+    # Migrates an older file, refuses a newer or locked one with a sentence, and keeps dbt from
+    # making an empty file where there is none.
+    if is_absent(work_path(settings.home)):
+        raise WarehouseMissingError(
+            f"a work file must exist, found none at {work_path(settings.home)}; run "
+            "`calibrary run` or `calibrary ingest` first, or name another home with --home."
+        )
+    with open_warehouse(work_path(settings.home)):
+        pass
     log_folder = settings.dbt_folder / "logs"
     command = [
         "--log-level",
@@ -58,6 +70,8 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
         str(DBT_PROJECT),
         "--target-path",
         str(settings.dbt_folder / "target"),
+        "--vars",
+        json.dumps({"definition_version": DEFINITION_VERSION}),
     ]
     with _environment(settings), contextlib.redirect_stdout(io.StringIO()):
         outcome = dbtRunner().invoke(command)

@@ -24,7 +24,7 @@ from flows.command import (
 )
 from flows.ingest_commands import ingest_app
 from flows.prefect_server import end_orphaned_servers
-from flows.query import QueryError, QueryFormat, answer, write_answer, write_parquet
+from flows.query import QueryFormat, answer, write_answer, write_parquet
 from flows.settings import prepare_home
 from flows.study import SMALL_STUDY
 from udfs.errors import CalibraryError
@@ -218,6 +218,3 @@ def run_cli(arguments: list[str]) -> int:
 def _fail(sentence: str) -> int:
     sys.stderr.write(f"calibrary: {sentence}\n")
     return 1
-
-
-__all__ = ["QueryError", "app", "main", "run_cli"]

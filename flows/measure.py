@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import TaskRunner
 
 from flows.feature_batches import ROWS_OF, FeatureSettings, TextBatch
@@ -129,7 +130,7 @@ def measure(home: str, study_name: str) -> dict[str, int]:
     return counts
 
 
-@task(name="measure-batch", persist_result=False)
+@task(name="measure-batch", cache_policy=NO_CACHE, persist_result=False)
 def measure_batch(feature: Feature, batch: TextBatch, settings: FeatureSettings) -> pa.Table:
     """Compute the rows of one batch; touches no file."""
     return ROWS_OF[feature](batch, settings)

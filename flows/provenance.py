@@ -58,11 +58,11 @@ def code_commit() -> str | None:
 def build_code_id() -> str:
     """Return the SHA-256 of everything that turns raw rows into marts.
 
-    SQL, YAML and seeds of the dbt project, the UDFs, and the package versions: equal ids and equal
-    raw rows give equal marts.
+    SQL, YAML, seeds and doc blocks (column comments) of the dbt project, the UDFs, and the package
+    versions: equal ids and equal raw rows give equal marts.
     """
     digest = hashlib.sha256(package_versions_json().encode())
-    folders = ((DBT_PROJECT, {".sql", ".yml", ".csv"}), (PROJECT_ROOT / "udfs", {".py"}))
+    folders = ((DBT_PROJECT, {".sql", ".yml", ".csv", ".md"}), (PROJECT_ROOT / "udfs", {".py"}))
     for folder, endings in folders:
         for path in sorted(folder.rglob("*")):
             if path.suffix in endings and "target" not in path.parts:

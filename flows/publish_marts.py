@@ -80,7 +80,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
             )
         if snapshot_is_current(settings, connection):
             return BuildReport(False, str(snapshot_path(settings.home)), ())
-        _forget_unpublished(settings, connection)
+        _settle_earlier_builds(settings, connection)
         publication_id = _announce(connection)
     REPORTER.get().note("Building the marts with dbt …")
     try:
@@ -98,6 +98,8 @@ def build_and_publish(settings: Settings) -> BuildReport:
                     run.begin()
                     run.end("failed", str(error))
         raise
+    with open_warehouse(path) as connection:
+        _mark_published(connection, publication_id)
     return BuildReport(True, str(target), relations)
 
 
@@ -113,6 +115,7 @@ def _announce(connection: duckdb.DuckDBPyConnection) -> str:
                 "raw_state_id": raw_state_id(connection),
                 "build_code_id": build_code_id(),
                 "code_commit": code_commit(),
+                "status": "building",
                 "package_versions_json": package_versions_json(),
             }
         ],
@@ -134,13 +137,21 @@ def _published_id(settings: Settings) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _forget_unpublished(settings: Settings, connection: duckdb.DuckDBPyConnection) -> None:
-    """Take back the rows of builds that were killed before their snapshot appeared."""
+def _settle_earlier_builds(settings: Settings, connection: duckdb.DuckDBPyConnection) -> None:
+    """Take back the rows of builds that were killed before their snapshot appeared.
+
+    One that was killed just after is in the snapshot: it did happen.
+    """
     published = _published_id(settings)
+    if published is not None:
+        _mark_published(connection, published)
+    connection.execute("delete from raw.publications where status = 'building'")
+
+
+def _mark_published(connection: duckdb.DuckDBPyConnection, publication_id: str) -> None:
     connection.execute(
-        "delete from raw.publications where published_at > coalesce((select published_at "
-        "from raw.publications where publication_id = $publication_id), '-infinity'::timestamp)",
-        {"publication_id": published},
+        "update raw.publications set status = 'published' where publication_id = $publication_id",
+        {"publication_id": publication_id},
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefect import flow
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 
 from flows.ingest_stages import StageReport, ingest_study, is_ingested
 from flows.measure import MeasureReport, measure_studies, missing_counts
@@ -73,14 +74,19 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     return run_study(str(settings.home), str(study_path))
 
 
+# What a stage has done is written in the warehouse: neither its result nor a retry is Prefect's.
+_ingest = task(name="ingest", cache_policy=NO_CACHE, persist_result=False)(ingest_study)
+_build = task(name="build", cache_policy=NO_CACHE, persist_result=False)(build_and_publish)
+
+
 @flow(name="run-study", validate_parameters=False)
 def run_study(home: str, study_path: str) -> RunSummary:
     """Ingest, measure, build and publish the study file at *study_path* in *home*."""
     settings = load_settings(Path(home))
     study = load_study(Path(study_path))
-    ingested = ingest_study(settings, study)
+    ingested = _ingest(settings, study)
     measured = measure_studies(settings, study.study_name)
-    built = build_and_publish(settings)
+    built = _build(settings)
     return RunSummary(study.study_name, ingested, measured, built)
 
 

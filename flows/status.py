@@ -152,11 +152,11 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
         )
     if study["imported_vector_count"]:
         lines.append(f"  imported vectors: {study['imported_vector_count']:,}")
-    for entry in study["rejects"]:
-        lines.append(
-            f"  rejected {entry['reject_kind']} {entry['reason']}: {entry['reject_count']:,} "
-            f"(as: {entry['example']})"
-        )
+    lines += [
+        f"  rejected {entry['reject_kind']} {entry['reason']}: {entry['reject_count']:,} "
+        f"(as: {entry['example']})"
+        for entry in study["rejects"]
+    ]
     waiting = ", ".join(f"{count:,} {name}" for name, count in study["unmeasured"].items() if count)
     lines.append(f"  still to measure: {waiting}" if waiting else "  measured: all")
     return lines

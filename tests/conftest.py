@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from flows.settings import Settings, configure_environment
+from flows.settings import Settings, configure_environment, prepare_home
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Before any test module imports Prefect, which reads its settings once: no analytics, a server home
+# of its own; and no hub, since what is tested must work offline.
+_SETTINGS = Settings(home=Path(tempfile.mkdtemp(prefix="calibrary-tests-")))
+prepare_home(_SETTINGS)
+configure_environment(_SETTINGS)
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # Properties are claims about values, not about time: a busy machine must not fail them.
 hypothesis.settings.register_profile("calibrary", deadline=None)
@@ -26,13 +34,6 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real inputs are not here ({folder}); the shipped study is tested anyway")
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No analytics, and no hub: what is tested must work offline."""
-    configure_environment(Settings(home=tmp_path_factory.mktemp("home")))
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture(scope="session")

@@ -526,6 +526,13 @@ publications = sa.Table(
         "package_versions_json", sa.String, "Versions of the packages that make numbers, as JSON."
     ),
     _must("build_code_id", sa.String, "SHA-256 of the SQL, UDFs and package versions used."),
+    _must(
+        "status",
+        sa.String,
+        "'building' until its snapshot is in place, then 'published'. A row found 'building' whose "
+        "snapshot never appeared is taken back by the next build.",
+        one_of=("building", "published"),
+    ),
     comment="One row per snapshot published from this file.",
 )
 

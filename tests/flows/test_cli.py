@@ -122,7 +122,7 @@ def test_commands_before_the_first_run_say_what_to_do(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     home = ("--home", str(tmp_path / "none"))
-    for arguments in (("query", "select 1", *home), ("build", *home)):
+    for arguments in (("query", "select 1", *home), ("build", *home), ("docs", *home)):
         code, _, error = run(capsys, *arguments)
         assert code == 1
         assert "calibrary run" in error

@@ -19,6 +19,9 @@ from warehouse.connection import open_warehouse, snapshot_path, work_path
 from warehouse.readers import raw_state_id
 
 
+pytestmark = pytest.mark.timeout(600)
+
+
 def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "flows", *arguments, "--home", str(home)],

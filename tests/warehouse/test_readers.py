@@ -111,6 +111,7 @@ def test_the_raw_state_ignores_when_and_how_often_work_was_done(
         "published_at": now,
         "raw_state_id": before,
         "build_code_id": "code",
+        "status": "building",
         "package_versions_json": "{}",
     }
     upsert(connection, publications, [publication])
