@@ -18,7 +18,6 @@ import pytest
 from warehouse.connection import open_warehouse, snapshot_path, work_path
 from warehouse.readers import raw_state_id
 
-
 pytestmark = pytest.mark.timeout(600)
 
 
