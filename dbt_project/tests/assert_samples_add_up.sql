@@ -13,9 +13,9 @@ samples_missed as (
 
 ),
 
-studies as (
+story_sources_sampled as (
 
-    select * from {{ ref('dim_studies') }}
+    select * from {{ ref('int_story_sources_sampled') }}
 
 ),
 
@@ -53,14 +53,17 @@ sets_that_do_not_add_up as (
 
     from samples
 
-    inner join studies
-        on samples.study_name = studies.study_name
+    inner join story_sources_sampled
+        on
+            samples.study_name = story_sources_sampled.study_name
+            and samples.story_source_name = story_sources_sampled.story_source_name
 
-    where samples.sample_index < studies.samples_per_prompt
+    where samples.sample_index < story_sources_sampled.samples_per_prompt
 
     group by 1, 2, 3
 
-    having count(distinct samples.sample_index) != min(studies.samples_per_prompt)
+    having
+        count(distinct samples.sample_index) != min(story_sources_sampled.samples_per_prompt)
 
 )
 

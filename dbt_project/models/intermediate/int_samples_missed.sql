@@ -6,31 +6,17 @@ stories as (
 
 ),
 
-studies_sampled as (
+story_sources_sampled as (
 
-    select * from {{ ref('int_studies_sampled') }}
-
-),
-
--- Every prompt that people or any language model answered for the study was asked of all.
-asked_prompts as (
-
-    select distinct
-        study_name,
-        prompt_id
-
-    from stories
-
-    where
-        story_kind = 'generated'
-        or is_selected
+    select * from {{ ref('int_story_sources_sampled') }}
 
 ),
 
-generated_story_sources as (
+answered_prompts as (
 
     select distinct
         study_name,
+        prompt_id,
         story_source_name
 
     from stories
@@ -39,21 +25,57 @@ generated_story_sources as (
 
 ),
 
+asked_prompts as (
+
+    select distinct
+        study_name,
+        prompt_id
+
+    from answered_prompts
+
+),
+
+-- A study that states its samples asks every prompt of every story source; else a prompt was asked
+-- for certain only of those that answered it.
+requested_sets as (
+
+    select
+        story_sources_sampled.*,
+        asked_prompts.prompt_id
+
+    from story_sources_sampled
+
+    inner join asked_prompts
+        on story_sources_sampled.study_name = asked_prompts.study_name
+
+    where story_sources_sampled.is_stated
+
+    union all
+
+    select
+        story_sources_sampled.*,
+        answered_prompts.prompt_id
+
+    from story_sources_sampled
+
+    inner join answered_prompts
+        on
+            story_sources_sampled.study_name = answered_prompts.study_name
+            and story_sources_sampled.story_source_name = answered_prompts.story_source_name
+
+    where not story_sources_sampled.is_stated
+
+),
+
 requested_samples as (
 
     select
-        generated_story_sources.study_name,
-        asked_prompts.prompt_id,
-        generated_story_sources.story_source_name,
-        cast(unnest(range(studies_sampled.samples_per_prompt)) as integer) as sample_index
+        study_name,
+        prompt_id,
+        story_source_name,
+        cast(unnest(range(samples_per_prompt)) as integer) as sample_index
 
-    from generated_story_sources
-
-    inner join asked_prompts
-        on generated_story_sources.study_name = asked_prompts.study_name
-
-    inner join studies_sampled
-        on generated_story_sources.study_name = studies_sampled.study_name
+    from requested_sets
 
 ),
 

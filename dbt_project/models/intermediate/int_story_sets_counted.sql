@@ -18,9 +18,9 @@ studies as (
 
 ),
 
-studies_sampled as (
+story_sources_sampled as (
 
-    select * from {{ ref('int_studies_sampled') }}
+    select * from {{ ref('int_story_sources_sampled') }}
 
 ),
 
@@ -79,7 +79,7 @@ story_sets_counted as (
         ) as excluded_story_count,
         case
             when ledger_counts.story_kind = 'human' then studies.stories_per_prompt
-            else studies_sampled.samples_per_prompt
+            else story_sources_sampled.samples_per_prompt
         end as requested_story_count
 
     from ledger_counts
@@ -87,8 +87,10 @@ story_sets_counted as (
     inner join studies
         on ledger_counts.study_name = studies.study_name
 
-    inner join studies_sampled
-        on ledger_counts.study_name = studies_sampled.study_name
+    left join story_sources_sampled
+        on
+            ledger_counts.study_name = story_sources_sampled.study_name
+            and ledger_counts.story_source_name = story_sources_sampled.story_source_name
 
     left join cut_counts
         on

@@ -6,12 +6,6 @@ studies as (
 
 ),
 
-studies_sampled as (
-
-    select * from {{ ref('int_studies_sampled') }}
-
-),
-
 prompts as (
 
     select * from {{ ref('stg_raw__prompts') }}
@@ -60,7 +54,7 @@ dim_studies as (
         coalesce(vector_counts.story_source_count, 0) as story_source_count,
         coalesce(vector_counts.has_human_set, false) as has_human_set,
         studies.stories_per_prompt,
-        studies_sampled.samples_per_prompt,
+        studies.samples_per_prompt,
         studies.maximum_prompt_count,
         studies.minimum_prompt_characters,
         studies.maximum_prompt_characters,
@@ -78,9 +72,6 @@ dim_studies as (
         studies.settings_json
 
     from studies
-
-    left join studies_sampled
-        on studies.study_name = studies_sampled.study_name
 
     left join prompt_counts
         on studies.study_name = prompt_counts.study_name
