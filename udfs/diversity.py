@@ -6,6 +6,7 @@ and however many threads there are.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -145,7 +146,7 @@ def jaccard_distance_of_codes(
     # Single precision counts exactly up to 2**24 items and is twice as fast.
     membership = np.zeros((story_count, column_count), dtype=np.float32)
     membership[np.repeat(np.arange(story_count), np.diff(offsets)), columns] = 1.0
-    first, second = np.triu_indices(story_count, k=1)
+    first, second = _pairs(story_count)
     counts = (membership @ membership.T).astype(np.int64)
     shared = counts[first, second]
     sizes = counts.diagonal()
@@ -153,3 +154,9 @@ def jaccard_distance_of_codes(
     if (union == 0).any():
         return None
     return math.fsum(((union - shared) / union).tolist()) / len(first)
+
+
+@functools.lru_cache(maxsize=16)
+def _pairs(story_count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the second place of every pair; most sets have one size."""
+    return np.triu_indices(story_count, k=1)
