@@ -48,3 +48,12 @@ def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert completed.returncode == 0, completed.stderr
     return home
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a costly fixture on one worker: those of a file, and all of dbt's."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            folder = item.path.parent.name
+            group = folder if folder == "dbt" else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))

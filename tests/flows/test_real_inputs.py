@@ -16,7 +16,11 @@ import pytest
 
 from warehouse.connection import snapshot_path
 
-pytestmark = [pytest.mark.shared_data, pytest.mark.timeout(420)]
+pytestmark = [
+    pytest.mark.shared_data,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("real_inputs"),
+]
 
 PROMPTS = 5
 """Enough for a hull of full rank; the whole sets take minutes of embedding and are run by hand."""
