@@ -50,6 +50,7 @@ def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that share a costly fixture on one worker: those of a file, and all of dbt's."""
     for item in items:
