@@ -14,7 +14,8 @@ renamed as (
         raw_state_id,
         code_commit,
         package_versions_json,
-        build_code_id
+        build_code_id,
+        status as publication_status
 
     from source
 
