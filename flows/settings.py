@@ -40,8 +40,8 @@ class Settings(BaseSettings):
     """Batches computed at once. One is fastest on two cores: torch itself uses both."""
     dask_address: str | None = None
     """Scheduler address of a Dask cluster; a local one is started where it is not given."""
-    memory_limit: str = "4GB"
-    """What DuckDB may hold in memory before it spills to disk, in its own notation."""
+    memory_limit: str = "2GB"
+    """What DuckDB may hold in memory, in its own notation; a study of 100,000 stories fits."""
     embedding_batch_size: int = Field(default=16, ge=1)
     """Stories per forward pass; 16 was measured faster than 64 on a CPU."""
     device: str | None = None
