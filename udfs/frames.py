@@ -82,6 +82,9 @@ def axis_scale(values: ArrayLike) -> AxisScale:
             f"an axis must stay within {LARGEST_COORDINATE:g} of 0, got {largest:g}; rescale it."
         )
     mean = math.fsum(numbers.tolist()) / len(numbers)
+    # In units of a power of two, which costs no bit, small deviations have squares above 0.
     deviations = numbers - mean
-    sd = math.sqrt(math.fsum((deviations * deviations).tolist()) / len(numbers))
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(deviations).max()))[1])
+    deviations /= unit
+    sd = unit * math.sqrt(math.fsum((deviations * deviations).tolist()) / len(numbers))
     return AxisScale(mean, 0.0 if sd <= CONSTANT_AXIS_TOLERANCE * largest else sd)

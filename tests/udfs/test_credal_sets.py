@@ -1,21 +1,18 @@
-"""Claims about credal sets and their comparison: closed forms, oracles, invariances."""
+"""Claims about credal sets: closed forms, exact arithmetic, scipy, invariances."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from udfs.credal_overlaps import composite_calibration, credal_overlap, vertex_overlap
 from udfs.credal_sets import CredalSetError, credal_set
-from udfs.frames import FrameError, axis_scale
-from udfs.registry import register_all
 
 CUBE = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
 
@@ -130,111 +127,125 @@ def test_what_is_no_table_of_one_to_three_axes_is_refused(bad: list[object]) -> 
         credal_set(bad)  # type: ignore[arg-type]
 
 
-def test_overlap_of_a_set_with_itself_is_perfect() -> None:
-    points = np.random.default_rng(4).normal(size=(50, 3))
-    same = credal_overlap(points, points)
-    assert same.overlap_calibration == 1.0
-    assert same.centroid_distance == 0.0
-    assert same.volume_ratio == 1.0
-    assert same.composite_calibration == pytest.approx(1.0, abs=1e-15)
+@pytest.mark.parametrize("bad", [[[1, 2], [3]], [["a", "b"]]])
+def test_points_with_unequal_axes_or_no_numbers_are_refused(bad: list[object]) -> None:
+    with pytest.raises(CredalSetError, match="must be numbers, as many in every row"):
+        credal_set(bad)  # type: ignore[arg-type]
 
 
-def test_a_shifted_cube_overlaps_by_threshold_and_moves_its_centroid() -> None:
-    # A unit cube has sd 1/2 on every axis: half the mean sd is 1/4, half the mean variance 1/8.
-    near = credal_overlap(CUBE, CUBE + np.array([0.1875, 0.0, 0.0]))
-    assert near.overlap_threshold == 0.25
-    assert near.overlap_threshold_half_mean_variance == 0.125
-    assert near.overlap_calibration == 1.0
-    assert near.overlap_calibration_half_mean_variance == 0.0
-    assert near.centroid_distance == 0.1875
+@pytest.mark.parametrize(("scale", "sentence"), [(1e120, "within 1e"), (1e-120, "at least 1e-100")])
+def test_points_beyond_double_precision_are_refused_rather_than_measured_as_0(
+    scale: float, sentence: str
+) -> None:
+    with pytest.raises(CredalSetError, match=sentence):
+        credal_set(CUBE * scale)
 
 
-def test_a_vertex_exactly_at_the_threshold_does_not_count() -> None:
-    assert credal_overlap(CUBE, CUBE + np.array([0.25, 0.0, 0.0])).overlap_calibration == 0.0
-    assert vertex_overlap(np.array([[1.0]]), 1.0) == 0.0
+@pytest.mark.parametrize("scale", [1e-60, 1e-9, 1e9, 1e60])
+def test_no_scale_within_them_changes_what_is_a_vertex(scale: float) -> None:
+    found = credal_set(CUBE * scale)
+    assert (found.hull_rank, found.vertex_count) == (3, 8)
+    assert found.hull_volume == pytest.approx(scale**3, rel=1e-13)
 
 
-def test_overlap_averages_the_two_shares() -> None:
-    # One of two story-source vertices is near; one of three human ones is.
-    distances = np.array([[0.1, 5.0, 5.0], [5.0, 5.0, 5.0]])
-    assert vertex_overlap(distances, 1.0) == pytest.approx((1 / 2 + 1 / 3) / 2, abs=1e-16)
-
-
-def test_volume_ratio_is_source_over_human() -> None:
-    assert credal_overlap(CUBE, 2 * CUBE).volume_ratio == pytest.approx(8.0, abs=1e-13)
-
-
-def test_a_flat_source_has_ratio_zero_and_a_flat_human_set_has_none() -> None:
-    flat = CUBE * [1.0, 1.0, 0.0]
-    assert credal_overlap(CUBE, flat).volume_ratio == 0.0
-    assert credal_overlap(CUBE, flat).composite_calibration is not None
-    against_flat = credal_overlap(flat, CUBE)
-    assert against_flat.volume_ratio is None
-    assert against_flat.composite_calibration is None
+def test_zeros_of_either_sign_are_one_point() -> None:
+    found = credal_set([[0.0, -0.0], [-0.0, 0.0]])
+    assert found == credal_set([[-0.0, -0.0]])
+    assert math.copysign(1.0, found.vertices[0][1]) == 1.0
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 10_000))
-def test_volume_ratio_survives_affine_maps_and_everything_survives_row_order(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    human, source = rng.normal(size=(25, 3)), rng.normal(size=(30, 3)) * 1.5
-    matrix = rng.normal(size=(3, 3)) + 2 * np.eye(3)
-    mapped = credal_overlap(human @ matrix.T, source @ matrix.T)
-    plain = credal_overlap(human, source)
-    assert mapped.volume_ratio == pytest.approx(plain.volume_ratio, rel=1e-8)
-    shuffled = credal_overlap(human[rng.permutation(25)], source[rng.permutation(30)])
-    assert shuffled == plain
-
-
-@pytest.mark.parametrize(
-    ("overlap", "distance", "ratio", "expected"),
-    [(1.0, 0.0, 1.0, 1.0), (0.0, 1.0, 0.5, 0.3), (0.5, 3.0, 4.0, 0.35), (0.0, 0.0, 0.0, 0.3)],
-)
-def test_composite_is_the_weighted_sum(
-    overlap: float, distance: float, ratio: float, expected: float
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 0.5, 0.1, 1 / 3]))
+def test_vertices_on_a_lattice_are_the_extreme_points_of_exact_arithmetic(
+    seed: int, scale: float
 ) -> None:
-    assert composite_calibration(overlap, distance, ratio) == pytest.approx(expected, abs=1e-15)
+    """Prompts with ten stories give lattices: many points on one face, edge or place."""
+    rng = np.random.default_rng(seed)
+    lattice = rng.integers(0, rng.integers(2, 6), size=(rng.integers(4, 10), 3))
+    found = credal_set(lattice * scale)
+    if found.hull_rank == 3:
+        expected = {tuple((np.array(corner) * scale).tolist()) for corner in extreme(lattice)}
+        assert set(found.vertices) == expected
 
 
-def test_sets_of_different_axes_are_refused() -> None:
-    with pytest.raises(CredalSetError, match=r"got 3 \(human\) and 2"):
-        credal_overlap(CUBE, CUBE[:, :2])
+def extreme(lattice: np.ndarray) -> set[tuple[int, ...]]:
+    """Points outside the hull of the others: none of their tetrahedra, in integers, holds them."""
+    distinct = np.unique(lattice, axis=0).astype(int)
+    return {
+        tuple(point)
+        for place, point in enumerate(distinct.tolist())
+        if not in_hull(point, np.delete(distinct, place, axis=0))
+    }
 
 
-def test_scale_is_the_population_sd_with_the_same_bits_in_any_order() -> None:
-    rng = np.random.default_rng(9)
-    values = rng.normal(0.9, 0.01, size=10_500)
-    scale = axis_scale(values)
-    assert scale.mean == pytest.approx(np.mean(values), rel=1e-14)
-    assert scale.sd == pytest.approx(np.std(values, ddof=0), rel=1e-12)
-    assert len({axis_scale(rng.permutation(values)) for _ in range(20)}) == 1
+def in_hull(point: list[int], others: np.ndarray) -> bool:
+    """Whether *point* is in a simplex of *others*, by Caratheodory's theorem; flat ones too."""
+    for size in (2, 3, 4):
+        for corners in itertools.combinations(others - np.array(point), size):
+            if origin_in_simplex([tuple(map(int, corner)) for corner in corners]):
+                return True
+    return False
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 1 / 3])
-def test_a_constant_axis_has_sd_exactly_zero(value: float) -> None:
-    assert axis_scale([value] * 500).sd == 0.0
+def origin_in_simplex(corners: list[tuple[int, ...]]) -> bool:
+    """Whether weights at or above 0 that sum to 1 take *corners* to 0, in exact fractions."""
+    columns = [[Fraction(value) for value in (*corner, 1)] for corner in corners]
+    weights = solve(columns, [Fraction(0)] * 3 + [Fraction(1)])
+    return weights is not None and min(weights) >= 0
 
 
-def test_an_axis_without_finite_values_is_refused() -> None:
-    with pytest.raises(FrameError, match="in place 1"):
-        axis_scale([1.0, math.nan])
-    with pytest.raises(FrameError, match="got none"):
-        axis_scale([])
+def solve(columns: list[list[Fraction]], target: list[Fraction]) -> list[Fraction] | None:
+    """Solve for the only weights by Gauss-Jordan; None where there are none or many."""
+    rows = [[column[k] for column in columns] + [target[k]] for k in range(len(target))]
+    for place in range(len(columns)):
+        pivot = next((k for k in range(place, len(rows)) if rows[k][place]), None)
+        if pivot is None:
+            return None
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        rows[place] = [value / rows[place][place] for value in rows[place]]
+        for other in range(len(rows)):
+            if other != place and rows[other][place]:
+                factor = rows[other][place]
+                rows[other] = [
+                    a - factor * b for a, b in zip(rows[other], rows[place], strict=True)
+                ]
+    if any(row[-1] for row in rows[len(columns) :]):
+        return None
+    return [row[-1] for row in rows[: len(columns)]]
 
 
-def test_sql_gives_the_same_set_as_python() -> None:
-    connection = duckdb.connect()
-    register_all(connection)
-    points = np.random.default_rng(10).normal(size=(40, 3))
-    row = connection.execute("select credal_set($points)", {"points": points.tolist()}).fetchone()
-    expected = credal_set(points)
-    assert row is not None
-    assert row[0]["hull_volume"] == expected.hull_volume
-    assert row[0]["vertices"] == [list(vertex) for vertex in expected.vertices]
+@pytest.mark.parametrize("thinness", [1e-2, 1e-6, 1e-9])
+def test_a_thin_set_keeps_the_vertices_and_the_volume_of_the_thick_one(thinness: float) -> None:
+    points = np.random.default_rng(14).normal(size=(300, 3))
+    thick, thin = credal_set(points), credal_set(points * [1.0, 1.0, thinness])
+    assert (thin.hull_rank, thin.vertex_count) == (3, thick.vertex_count)
+    assert thin.hull_volume == pytest.approx(thick.hull_volume * thinness, rel=1e-9)
 
 
-def test_sql_error_carries_the_sentence() -> None:
-    connection = duckdb.connect()
-    register_all(connection)
-    with pytest.raises(duckdb.InvalidInputException, match="must be finite, got nan in row 0"):
-        connection.execute("select credal_set([[0, 'nan'::double, 1]]::double[][])").fetchall()
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_that_a_rotation_leaves_is_no_third_dimension(seed: int) -> None:
+    flat = np.column_stack([np.random.default_rng(seed).normal(size=(500, 2)), np.zeros(500)])
+    turned = credal_set(flat @ rotation(seed).T + 0.7)
+    assert (turned.hull_rank, turned.hull_volume) == (2, 0.0)
+    assert turned.singular_values[2] < turned.rank_tolerance
+    straight = credal_set(flat[:, :2])
+    assert turned.vertex_count == straight.vertex_count
+    assert turned.hull_measure == pytest.approx(straight.hull_volume, rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 200])
+def test_singular_values_are_those_of_the_centred_points(count: int) -> None:
+    points = np.random.default_rng(count).normal(size=(count, 3)) * [1.0, 1e-3, 10.0]
+    expected = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    found = np.array(credal_set(points).singular_values)
+    # What rounding leaves of a direction that the points do not span is 1e-16 of the largest.
+    assert found == pytest.approx(np.pad(expected, (0, 3 - len(expected))), rel=1e-12, abs=1e-13)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_the_hull_of_the_vertices_is_the_same_hull(seed: int) -> None:
+    found = credal_set(np.random.default_rng(seed).normal(size=(60, 3)))
+    again = credal_set(found.vertices)
+    assert again.vertices == found.vertices
+    assert again.hull_volume == pytest.approx(found.hull_volume, rel=1e-12)

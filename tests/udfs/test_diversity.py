@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 from udfs.diversity import (
     DiversityError,
@@ -109,14 +111,62 @@ def test_sql_gives_what_python_gives_for_every_set_of_many_chunks() -> None:
     ]
     connection = duckdb.connect()
     register_all(connection)
-    connection.execute("create table sets (place integer, words varchar[][])")
-    import pyarrow as pa
-
-    connection.register("incoming", pa.table({"place": range(len(words)), "words": words}))
+    places = np.arange(len(words))
+    embeddings = rng.normal(size=(len(words), 3, 4)).astype(np.float32).tolist()
+    connection.register(
+        "incoming",
+        pa.table(
+            {
+                "place": places,
+                "words": words,
+                "embeddings": pa.array(embeddings, pa.list_(pa.list_(pa.float32()))),
+            }
+        ),
+    )
     rows = connection.execute(
-        "select mean_pairwise_jaccard_distance(words) from incoming order by place"
+        "select mean_pairwise_jaccard_distance(words), mean_pairwise_cosine_distance(embeddings) "
+        "from incoming order by place"
     ).fetchall()
     assert [row[0] for row in rows] == [mean_pairwise_jaccard_distance(sets) for sets in words]
+    assert [row[1] for row in rows] == [mean_pairwise_cosine_distance(rows) for rows in embeddings]
+
+
+def test_distances_equal_those_of_scipy_on_long_sets() -> None:
+    rng = np.random.default_rng(12)
+    members = rng.random((40, 300)) < rng.uniform(0.01, 0.9, size=(40, 1))
+    members[:, 0] = True
+    sets = [[f"w{k}" for k in np.flatnonzero(row)] for row in members]
+    found = mean_pairwise_jaccard_distance(sets)
+    assert found == pytest.approx(pdist(members, "jaccard").mean(), rel=1e-13)
+    rows = rng.normal(size=(40, 50))
+    expected = pdist(rows, "cosine").mean()
+    assert mean_pairwise_cosine_distance(rows) == pytest.approx(expected, rel=1e-13)
+
+
+@given(item_sets)
+def test_jaccard_lies_between_0_and_1_and_repeated_items_change_nothing(
+    sets: list[list[str]],
+) -> None:
+    found = mean_pairwise_jaccard_distance(sets)
+    assert found is None or 0.0 <= found <= 1.0
+    assert mean_pairwise_jaccard_distance([items * 2 for items in sets]) == found
+
+
+def test_one_empty_set_is_far_from_all_others_and_two_have_no_distance() -> None:
+    assert mean_pairwise_jaccard_distance([["a"], ["a"], []]) == pytest.approx(2 / 3, abs=1e-16)
+    assert mean_pairwise_jaccard_distance([["a"], ["a"], [], []]) is None
+
+
+def test_a_longer_embedding_in_one_direction_is_the_same_embedding() -> None:
+    rows = np.random.default_rng(13).normal(size=(6, 20))
+    scaled = rows * 2.0 ** np.arange(6)[:, None]
+    assert mean_pairwise_cosine_distance(scaled) == mean_pairwise_cosine_distance(rows)
+
+
+@pytest.mark.parametrize("bad", [[[1.0, 2.0], [1.0]], [1.0, 2.0], [["a"], ["b"]]])
+def test_embeddings_that_are_no_table_of_numbers_are_refused(bad: list[object]) -> None:
+    with pytest.raises(DiversityError, match="all of one dimension"):
+        mean_pairwise_cosine_distance(bad)  # type: ignore[arg-type]
 
 
 def test_sql_null_set_gives_null_and_leaves_its_neighbours_alone() -> None:

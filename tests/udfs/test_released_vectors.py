@@ -54,6 +54,24 @@ def test_human_hulls(vectors: Vectors, pooled_z: Vectors) -> None:
     assert flat.vertex_count == 9
 
 
+def test_no_frame_changes_which_prompts_are_vertices(vectors: Vectors, pooled_z: Vectors) -> None:
+    """Frames are affine maps, so vertices are the same prompts in all of them."""
+    human_scales = [axis_scale(axis) for axis in vectors["human"].T]
+    for name, raw in vectors.items():
+        own_scales = [axis_scale(axis) for axis in raw.T]
+        frames = [raw, pooled_z[name]] + [
+            (raw - [scale.mean for scale in scales]) / [scale.sd or 1.0 for scale in scales]
+            for scales in (human_scales, own_scales)
+        ]
+        for axes in (2, 3):
+            places = set()
+            for frame in frames:
+                corners = set(credal_set(frame[:, :axes]).vertices)
+                is_corner = [tuple(point) in corners for point in frame[:, :axes].tolist()]
+                places.add(tuple(map(tuple, raw[is_corner].tolist())))
+            assert len(places) == 1, (name, axes)
+
+
 def test_exactly_three_configurations_are_flat(pooled_z: Vectors) -> None:
     sets = {name: credal_set(values) for name, values in pooled_z.items()}
     flat = {name for name, found in sets.items() if found.is_degenerate}
