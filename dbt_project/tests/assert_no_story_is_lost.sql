@@ -1,5 +1,5 @@
--- A returned row is a human story of the ledger that a selection neither drew nor rejected, or a
--- sample with a text that takes no part.
+-- A returned row is a story of the ledger that takes no part and has no reject: a human one that a
+-- selection neither drew nor rejected, or a sample whose absence nothing explains.
 with
 
 stories as (
@@ -40,11 +40,8 @@ lost_stories as (
 
     where
         not stories.is_selected
-        and case
-            when stories.story_kind = 'human'
-                then studies.selection_id is not null and rejects.reject_id is null
-            else stories.story_status not in ('empty', 'failed')
-        end
+        and rejects.reject_id is null
+        and (stories.story_kind = 'generated' or studies.selection_id is not null)
 
 )
 

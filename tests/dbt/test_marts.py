@@ -126,6 +126,21 @@ def test_a_sample_that_never_came_is_a_reject_with_its_own_identity(
     ]
 
 
+def test_samples_without_words_are_rejects_that_point_into_the_ledger(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = query(
+        marts,
+        "select reason, story_status, detail from marts.fct_rejects"
+        " inner join marts.fct_stories using (study_name, prompt_id, story_id)"
+        " where reject_kind = 'sample' order by reason",
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        ("empty_sample", "empty", "Sample 0 of alpha/cool holds no word in its 3 characters."),
+        ("failed_sample", "failed", "Sample 1 of alpha/cool has status failed and no text."),
+    ]
+
+
 def test_only_the_current_selection_counts(marts: duckdb.DuckDBPyConnection) -> None:
     ((count,),) = marts.execute(
         "select count(*) from marts.fct_rejects where reason = 'beyond_stories_per_prompt'"

@@ -8,22 +8,26 @@ measured_vectors as (
 
 imported_vectors as (
 
-    select * from {{ ref('stg_raw__diversity_vectors') }}
+    -- fct_rejects says which imported vectors gave way to measured ones.
+    select *
+
+    from {{ ref('int_imported_vectors_judged') }}
+
+    where not is_superseded
 
 ),
 
--- What was measured here stands; fct_rejects says which imported vectors gave way to it.
-kept_imported_vectors as (
+kept_measured_vectors as (
 
-    select imported_vectors.*
+    select measured_vectors.*
 
-    from imported_vectors
+    from measured_vectors
 
-    anti join measured_vectors
+    anti join imported_vectors
         on
-            imported_vectors.study_name = measured_vectors.study_name
-            and imported_vectors.prompt_id = measured_vectors.prompt_id
-            and imported_vectors.story_source_name = measured_vectors.story_source_name
+            measured_vectors.study_name = imported_vectors.study_name
+            and measured_vectors.prompt_id = imported_vectors.prompt_id
+            and measured_vectors.story_source_name = imported_vectors.story_source_name
 
 ),
 
@@ -49,7 +53,7 @@ diversity_vectors_unioned as (
         length_controlled_story_count,
         common_word_count
 
-    from measured_vectors
+    from kept_measured_vectors
 
     union all
 
@@ -80,7 +84,7 @@ diversity_vectors_unioned as (
         null as length_controlled_story_count,
         null as common_word_count
 
-    from kept_imported_vectors
+    from imported_vectors
 
 )
 

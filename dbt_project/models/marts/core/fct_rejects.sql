@@ -69,7 +69,7 @@ fct_rejects as (
         reason,
         detail,
         prompt_id,
-        null as story_id,
+        story_id,
         file_name,
         line_number
 
