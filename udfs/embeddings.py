@@ -111,6 +111,19 @@ def embed(embedder: Embedder, texts: Sequence[str], batch_size: int = 16) -> lis
     A long story and its length-controlled cut often agree in all word pieces below the limit: they
     then share one embedding, to the bit.
 
+    Parameters
+    ----------
+    embedder : Embedder
+        From `load_embedder`.
+    texts : sequence of str
+    batch_size : int
+        Texts that go through the model together, at least 1; it moves values by some 1e-7.
+
+    Returns
+    -------
+    list of TextEmbedding
+        In the order of *texts*.
+
     Raises
     ------
     EmbeddingError

@@ -67,8 +67,25 @@ def pos_bigrams(
     """Tag the first *max_characters* of each text and return its distinct tag bigrams.
 
     Universal tags (NOUN, VERB, PUNCT …), tokens of white space left out; bigrams run across
-    sentence ends, as in *The Geometry of Creative Variability*, section 3.4.3, which takes the
-    text as one sequence.
+    sentence ends, as in [1]_, which takes the text as one sequence.
+
+    Parameters
+    ----------
+    tagger : spacy.Language
+        From `load_tagger`.
+    texts : sequence of str
+    max_characters : int
+        Characters read of each text, at least 1; a word that the limit cuts is tagged as what is
+        left of it.
+
+    Returns
+    -------
+    list of TextPosBigrams
+        In the order of *texts*. A text of fewer than two tokens has no bigram.
+
+    References
+    ----------
+    .. [1] *The Geometry of Creative Variability*, section 3.4.3.
     """
     heads = [text[:max_characters] for text in texts]
     results = []
