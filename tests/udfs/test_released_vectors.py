@@ -11,6 +11,11 @@ import pytest
 from udfs.credal_overlaps import composite_calibration, credal_overlap
 from udfs.credal_sets import credal_set
 from udfs.frames import axis_scale
+from udfs.polytopes import (
+    hausdorff_distance,
+    hausdorff_vertex_distance,
+    intersection_over_union,
+)
 
 pytestmark = pytest.mark.shared_data
 
@@ -87,6 +92,16 @@ def test_comparison_of_gpt2_xl_at_temperature_0_7(pooled_z: Vectors) -> None:
     assert found.overlap_calibration == pytest.approx(0.0954545, abs=5e-8)
     assert found.overlap_threshold == pytest.approx(0.0838763978, abs=5e-11)
     assert found.centroid_distance == pytest.approx(0.440734946, abs=5e-10)
+
+
+def test_polytopes_of_gpt2_xl_at_temperature_0_7(pooled_z: Vectors) -> None:
+    human, source = pooled_z["human"], pooled_z["GPT2-XL/temperature_0.7"]
+    assert intersection_over_union(human, source).iou == pytest.approx(0.232791145, abs=5e-10)
+    flat = intersection_over_union(human[:, :2], source[:, :2])
+    assert flat.iou == pytest.approx(0.475173538, abs=5e-10)
+    sets = credal_set(human), credal_set(source)
+    assert hausdorff_distance(*sets) == pytest.approx(0.486961716, abs=5e-10)
+    assert hausdorff_vertex_distance(*sets) == pytest.approx(0.605104270, abs=5e-10)
 
 
 def test_composite_gives_all_ten_rows_of_table_2(shared_data: Path) -> None:
