@@ -13,6 +13,7 @@
             or {{ diversities }}.syntactic_diversity is null
             then 'empty_word_sets'
         when {{ story_count }} < story_sets.requested_story_count then 'incomplete'
+        when {{ story_count }} > story_sets.requested_story_count then 'more_than_requested'
         else 'ok'
     end
 {%- endmacro %}

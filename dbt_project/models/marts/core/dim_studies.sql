@@ -68,7 +68,7 @@ dim_studies as (
         studies.tagging_model_name,
         studies.tagging_max_characters,
         studies.minimum_common_words,
-        studies.definition_version,
+        '{{ var("definition_version") }}' as definition_version,
         studies.settings_json
 
     from studies

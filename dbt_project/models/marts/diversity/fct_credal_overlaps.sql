@@ -1,5 +1,11 @@
 with
 
+comparisons_listed as (
+
+    select * from {{ ref('int_credal_comparisons_listed') }}
+
+),
+
 credal_sets as (
 
     select * from {{ ref('fct_credal_sets') }}
@@ -12,40 +18,29 @@ credal_sets_compared as (
 
 ),
 
-human_sets as (
-
-    select *
-
-    from credal_sets
-
-    where story_source_name = 'human'
-
-),
-
 compared as (
 
     select
-        credal_sets.*,
-        human_sets.study_name is not null as has_human_set,
+        comparisons_listed.*,
+        coalesce(credal_sets.prompt_count, 0) as prompt_count,
         coalesce(credal_sets_compared.shared_prompt_count, 0) as shared_prompt_count,
         credal_sets_compared.comparison
 
-    from credal_sets
+    from comparisons_listed
 
-    left join human_sets
+    left join credal_sets
         on
-            credal_sets.study_name = human_sets.study_name
-            and credal_sets.coordinate_frame = human_sets.coordinate_frame
-            and credal_sets.axes = human_sets.axes
+            comparisons_listed.study_name = credal_sets.study_name
+            and comparisons_listed.story_source_name = credal_sets.story_source_name
+            and comparisons_listed.coordinate_frame = credal_sets.coordinate_frame
+            and comparisons_listed.axes = credal_sets.axes
 
     left join credal_sets_compared
         on
-            credal_sets.study_name = credal_sets_compared.study_name
-            and credal_sets.story_source_name = credal_sets_compared.story_source_name
-            and credal_sets.coordinate_frame = credal_sets_compared.coordinate_frame
-            and credal_sets.axes = credal_sets_compared.axes
-
-    where credal_sets.story_source_name != 'human'
+            comparisons_listed.study_name = credal_sets_compared.study_name
+            and comparisons_listed.story_source_name = credal_sets_compared.story_source_name
+            and comparisons_listed.coordinate_frame = credal_sets_compared.coordinate_frame
+            and comparisons_listed.axes = credal_sets_compared.axes
 
 ),
 
@@ -60,7 +55,9 @@ fct_credal_overlaps as (
         compared.prompt_count,
         compared.shared_prompt_count,
         case
-            when not compared.has_human_set then 'no_human_stories'
+            when compared.prompt_count = 0 then 'no_vectors'
+            when not compared.has_human_stories then 'no_human_stories'
+            when not compared.has_human_vectors then 'no_human_vectors'
             when compared.shared_prompt_count = 0 then 'no_shared_prompts'
             when compared.shared_prompt_count <= compared.axis_count then 'too_few_shared_prompts'
             when compared.comparison.volume_ratio is null then 'human_set_is_flat'
@@ -74,7 +71,7 @@ fct_credal_overlaps as (
         compared.comparison.centroid_distance,
         compared.comparison.volume_ratio,
         compared.comparison.composite_calibration,
-        compared.definition_version
+        '{{ var("definition_version") }}' as definition_version
 
     from compared
 

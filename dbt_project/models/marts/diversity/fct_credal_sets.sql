@@ -6,12 +6,6 @@ credal_points as (
 
 ),
 
-studies as (
-
-    select * from {{ ref('stg_raw__studies') }}
-
-),
-
 hulls as (
 
     select
@@ -51,12 +45,9 @@ fct_credal_sets as (
         hulls.hull.vertices,
         hulls.hull.singular_values,
         hulls.hull.rank_tolerance,
-        studies.definition_version
+        '{{ var("definition_version") }}' as definition_version
 
     from hulls
-
-    inner join studies
-        on hulls.study_name = studies.study_name
 
     order by hulls.study_name, hulls.story_source_name, hulls.coordinate_frame, hulls.axes
 

@@ -6,12 +6,6 @@ diversity_vectors as (
 
 ),
 
-studies as (
-
-    select * from {{ ref('stg_raw__studies') }}
-
-),
-
 fct_diversity_vectors as (
 
     select
@@ -33,12 +27,9 @@ fct_diversity_vectors as (
         diversity_vectors.excluded_story_count,
         diversity_vectors.length_controlled_story_count,
         diversity_vectors.common_word_count,
-        studies.definition_version
+        '{{ var("definition_version") }}' as definition_version
 
     from diversity_vectors
-
-    inner join studies
-        on diversity_vectors.study_name = studies.study_name
 
     order by
         diversity_vectors.study_name,
