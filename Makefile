@@ -28,9 +28,9 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/sqlfluff lint --config pyproject.toml dbt_project/models dbt_project/macros dbt_project/tests
 
-# Two workers, one torch thread each: the tests that share the shipped study's run stay together.
+# Two workers, one torch thread each; the long files come first.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 benchmark: setup
 	for file in tests/benchmarks/*.py; do \

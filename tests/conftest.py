@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from filelock import FileLock
 
 from flows.settings import Settings, configure_environment, prepare_home
+from warehouse.connection import snapshot_path
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,22 +42,16 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which the shipped study ran once, from end to end; tests must not change it."""
-    home = tmp_path_factory.mktemp("small_study") / "home"
-    completed = subprocess.run(
-        [sys.executable, "-m", "flows", "run", "--home", str(home)],
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert completed.returncode == 0, completed.stderr
-    return home
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a costly fixture on one worker: those of a file, and all of dbt's."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            folder = item.path.parent.name
-            group = folder if folder == "dbt" else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
+    base = tmp_path_factory.getbasetemp()
+    made = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made_once"
+    # The workers share one run: whoever comes first makes it, and each works on a copy.
+    with FileLock(f"{made}.lock"):
+        if not snapshot_path(made).exists():
+            completed = subprocess.run(
+                [sys.executable, "-m", "flows", "run", "--home", str(made)],
+                capture_output=True,
+                text=True,
+                timeout=400,
+            )
+            assert completed.returncode == 0, completed.stderr
+    return Path(shutil.copytree(made, tmp_path_factory.mktemp("small_study") / "home"))

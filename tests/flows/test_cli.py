@@ -15,8 +15,6 @@ from typer.main import get_command
 from flows.cli import app, run_cli
 from warehouse.connection import open_warehouse, snapshot_path, work_path
 
-pytestmark = pytest.mark.xdist_group("small_study")
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

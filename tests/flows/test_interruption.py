@@ -18,7 +18,7 @@ import pytest
 from warehouse.connection import open_warehouse, snapshot_path, work_path
 from warehouse.readers import raw_state_id
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("small_study")]
+pytestmark = pytest.mark.timeout(600)
 
 
 def start(home: Path, *arguments: str) -> subprocess.Popen[str]:

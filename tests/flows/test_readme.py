@@ -10,8 +10,6 @@ import pytest
 
 from warehouse.connection import snapshot_path
 
-pytestmark = pytest.mark.xdist_group("small_study")
-
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```sql\n([^`]*)```\n\n((?:\|[^\n]*\n)+)", README)
 

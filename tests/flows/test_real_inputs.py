@@ -19,7 +19,6 @@ from warehouse.connection import snapshot_path
 pytestmark = [
     pytest.mark.shared_data,
     pytest.mark.timeout(600),
-    pytest.mark.xdist_group("real_inputs"),
 ]
 
 PROMPTS = 5

@@ -13,8 +13,6 @@ from warehouse.measurements import Feature
 SETTINGS = FeatureSettings("", 256, "", 5000, 16, None)
 BATCH = TextBatch(("a", "b"), (0, 2), ("One two, two.", "Three four five six."))
 
-pytestmark = pytest.mark.xdist_group("task_runners")
-
 
 @pytest.mark.filterwarnings("ignore")  # the libraries of the workers warn of one another
 @pytest.mark.parametrize("name", list(TaskRunnerName))
