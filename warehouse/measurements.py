@@ -3,7 +3,7 @@
 A prompt's *common word count* is the smallest word count over all its stories that take part (human
 stories of the current selection, generated stories with words in them), but at least the study's
 ``minimum_common_words``. Stories shorter than that have no length-controlled twin. dbt derives the
-same count in ``int_common_word_counts``; a test holds the two together.
+same count in ``int_prompts_cut``; a test holds the two together.
 """
 
 from __future__ import annotations

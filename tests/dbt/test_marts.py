@@ -16,6 +16,8 @@ from scipy.spatial import ConvexHull
 from tests.dbt.raw_studies import STORIES, all_studies, feature_rows
 from udfs.identity import content_id, text_id
 from warehouse import schema
+from warehouse.connection import open_warehouse
+from warehouse.measurements import Feature, missing_cuts
 
 Rows = list[dict[str, Any]]
 AXES = ("semantic", "lexical", "syntactic")
@@ -139,6 +141,29 @@ def test_samples_without_words_are_rejects_that_point_into_the_ledger(
         ("empty_sample", "empty", "Sample 0 of alpha/cool holds no word in its 3 characters."),
         ("failed_sample", "failed", "Sample 1 of alpha/cool has status failed and no text."),
     ]
+
+
+@pytest.mark.parametrize("feature", Feature)
+def test_cuts_to_measure_are_the_cuts_that_dbt_takes_diversities_over(
+    built: Path, tmp_path: Path, feature: Feature
+) -> None:
+    with open_warehouse(tmp_path / "unmeasured.duckdb") as connection:
+        for rows in all_studies():
+            rows.write(connection)
+        asked = {
+            name: {(cut.text_id, cut.word_limit) for cut in missing_cuts(connection, name, feature)}
+            for name in ("compared", "generated", "imported")
+        }
+    with duckdb.connect(built, read_only=True) as connection:
+        for name, cuts in asked.items():
+            made = connection.execute(
+                "select text_id, word_limit from intermediate.int_story_cuts_made"
+                " where study_name = ?",
+                [name],
+            ).fetchall()
+            assert cuts == set(made), name
+    assert asked["compared"]
+    assert asked["generated"]
 
 
 def test_only_the_current_selection_counts(marts: duckdb.DuckDBPyConnection) -> None:
