@@ -495,7 +495,7 @@ runs = sa.Table(
     "runs",
     metadata,
     _key("run_id", "Id of the run, drawn at random."),
-    _must("command", sa.String, "The command as given."),
+    _must("command", sa.String, "Stage that ran: 'ingest', 'measure' or 'build'."),
     _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
     _must("started_at", sa.DateTime, "When it started, UTC."),
     _may("finished_at", sa.DateTime, "When it ended, UTC. NULL: running, or killed."),
@@ -519,7 +519,7 @@ publications = sa.Table(
     "publications",
     metadata,
     _key("publication_id", "Id of the publication, drawn at random."),
-    _must("published_at", sa.DateTime, "When the snapshot was published, UTC."),
+    _must("published_at", sa.DateTime, "When the build of the snapshot started, UTC."),
     _must("raw_state_id", sa.String, "Fingerprint of the raw rows that it was built from."),
     _may("code_commit", sa.String, "Commit of the code. NULL: not run from a checkout."),
     _must(
