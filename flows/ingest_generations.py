@@ -35,6 +35,7 @@ from flows.ingest_ledger import (
     write_rejects,
 )
 from flows.ingest_prompts import AmbiguousPromptError, PromptWriter, prompt_rows, study_prompts
+from flows.ingest_samples import without_taken_samples
 from flows.study import StudySettings
 from udfs.identity import content_id, prompt_id
 from warehouse.schema import stories, texts
@@ -146,10 +147,11 @@ def _write_generations(
     for batch in read_ahead(_prepared(ingest, source, resolver, numbering)):
         prompt_writer.write(batch.prompts)
         upsert(connection, texts, batch.texts)
-        inserted = adopt(connection, stories, batch.stories)
-        found = batch.rejects
-        if inserted < batch.stories.num_rows:
-            copies = known_copies(connection, ingest, batch.stories)
+        samples = without_taken_samples(connection, ingest, batch.stories)
+        inserted = adopt(connection, stories, samples.rows)
+        found = [*batch.rejects, *samples.rejects]
+        if inserted < samples.rows.num_rows:
+            copies = known_copies(connection, ingest, samples.rows)
             tally.repeated_count += sum(copy.has_same_text for copy in copies)
             found = [
                 *found,

@@ -15,6 +15,7 @@ from flows.corpora.story_inputs import open_stories
 from flows.corpora.vector_inputs import open_vectors
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
+from flows.ingest_selection import current_selection_id
 from flows.ingest_stories import ingest_stories
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
@@ -110,6 +111,9 @@ def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
     """Say whether the study is registered as its file says and every input of it is done."""
     settings = resolve_auto(study.settings)
     if read_study(connection, study.study_name) != settings:
+        return False
+    # A process killed between the last row of an ingest and the selection leaves none.
+    if study.stories and current_selection_id(connection, study.study_name) is None:
         return False
     return all(
         done_row_count(connection, _described(settings, layout)) is not None

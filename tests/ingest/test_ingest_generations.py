@@ -346,3 +346,26 @@ def test_the_real_generations_are_four_story_sources(
     assert rows(
         warehouse, "select stop_reason, count(*) from raw.stories group by all order by all"
     ) == [("eos", 1297), ("length", 3943)]
+
+
+@pytest.mark.parametrize("is_one_file", [True, False])
+def test_a_second_request_for_the_same_place_in_a_set_is_rejected_and_the_first_stays(
+    tmp_path: Path, warehouse: Connection, small: StudySettings, is_one_file: bool
+) -> None:
+    first = generation_records()
+    again = [{**record, "seed": record["seed"] + 1} for record in first]
+    if is_one_file:
+        report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", first + again))
+    else:
+        ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", first))
+        report = ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", again))
+    assert report.reject_counts == {"duplicate_sample": len(again)}
+    assert rows(
+        warehouse,
+        "select count(*), count(distinct (prompt_id, story_source_name, sample_index)), "
+        "max(seed) from raw.stories",
+    ) == [(len(first), len(first), 101)]
+    details = rows(
+        warehouse, "select distinct detail from raw.rejects where detail like '%line 1 %'"
+    )
+    assert "with another seed" in details[0][0]
