@@ -227,7 +227,7 @@ def write_selection(
     stories = connection.execute(
         _STORIES, {**keys, **{name: getattr(settings, name) for name in limits}}
     ).to_arrow_table()
-    identity = selection_id(rules, prompts, stories)
+    identity = selection_id(settings.study_name, rules, prompts, stories)
     if identity == current_selection_id(connection, settings.study_name):
         return WrittenSelection(identity, None)
     selection = select(rules, prompts, stories)
@@ -254,14 +254,16 @@ def adopt_selection(
         row = row.select(columns).to_pylist()[0] | {"selection_id": written.selection_id}
         upsert(connection, studies, [row], update=["selection_id"])
         checkpoint(connection)
-    keys = {"id": written.selection_id}
+    keys = {"name": settings.study_name, "id": written.selection_id}
     counted = connection.execute(
         "select count(distinct prompt_id), count(*) from raw.story_selections "
-        "where selection_id = $id",
+        "where study_name = $name and selection_id = $id",
         keys,
     ).fetchall()[0]
     reasons = connection.execute(
-        "select reason, count(*) from raw.rejects where selection_id = $id group by reason", keys
+        "select reason, count(*) from raw.rejects "
+        "where study_name = $name and selection_id = $id group by reason",
+        keys,
     ).fetchall()
     return SelectionReport(
         written.selection_id,
@@ -293,7 +295,9 @@ def _write_rejects(
             keys = part.column(f"{kind}_id").to_pylist()
             size = part.num_rows
             columns = {
-                "reject_id": [content_id("reject", identity, kind, key) for key in keys],
+                "reject_id": [
+                    content_id("reject", study_name, identity, kind, key) for key in keys
+                ],
                 "study_name": [study_name] * size,
                 "reject_kind": [kind] * size,
                 "reason": part.column("reason"),

@@ -28,7 +28,8 @@ from raw.stories as stories
 inner join raw.ingests as ingests on stories.ingest_id = ingests.ingest_id
 left join raw.studies as studies on stories.study_name = studies.study_name
 left join raw.story_selections as story_selections
-    on stories.story_id = story_selections.story_id
+    on stories.study_name = story_selections.study_name
+    and stories.story_id = story_selections.story_id
     and studies.selection_id = story_selections.selection_id
 where stories.study_name = $study_name and ingests.status = 'done'
 group by 1, 2

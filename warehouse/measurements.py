@@ -50,7 +50,8 @@ taking_part as (
     from raw.stories as stories
     inner join raw.ingests as ingests on stories.ingest_id = ingests.ingest_id
     left join raw.story_selections as story_selections
-        on stories.story_id = story_selections.story_id
+        on stories.study_name = story_selections.study_name
+        and stories.story_id = story_selections.story_id
         and story_selections.selection_id = (select selection_id from settings)
     where stories.study_name = $study_name
         and ingests.status = 'done'

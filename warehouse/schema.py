@@ -327,7 +327,7 @@ stories = sa.Table(
 story_selections = sa.Table(
     "story_selections",
     metadata,
-    _key("selection_id", "Hash of what the selection depends on: settings and candidates."),
+    _key("selection_id", "Hash of what the selection depends on: study, settings and candidates."),
     _key("story_id", "Human story that was drawn, a key of raw.stories."),
     _must("study_name", sa.String, "Study that the selection belongs to."),
     _must("prompt_id", sa.String, "Prompt that the story answers."),

@@ -49,8 +49,10 @@ class Selection:
     rejected_stories: pa.Table
 
 
-def selection_id(rules: SelectionRules, prompts: pa.Table, stories: pa.Table) -> str:
-    """Return the identity of a selection: its rules and its candidates, in whatever order."""
+def selection_id(
+    study_name: str, rules: SelectionRules, prompts: pa.Table, stories: pa.Table
+) -> str:
+    """Return the identity of a selection: study, rules and candidates, in whatever order."""
     digest = hashlib.sha256()
     for table, key in ((prompts, "prompt_id"), (stories, "story_id")):
         ordered = table.sort_by(key)
@@ -60,6 +62,7 @@ def selection_id(rules: SelectionRules, prompts: pa.Table, stories: pa.Table) ->
     return content_id(
         "selection",
         RULE_VERSION,
+        study_name,
         rules.stories_per_prompt,
         rules.prompt_count,
         rules.minimum_prompt_characters,

@@ -18,9 +18,13 @@ from flows.corpora.huggingface import dataset_id
 from flows.corpora.layouts import StoriesLayout
 from flows.ingest_selection import select_stories
 from flows.ingest_stories import ingest_stories
+from flows.settings import load_settings
+from flows.status import read_status
 from flows.study import StudySettings, settings_with
 from tests.ingest.ingest_inputs import TOKENIZER, raw_state, rows, story_records, write_jsonl
 from udfs.identity import content_id, prompt_id, text_id
+from warehouse.connection import open_warehouse, work_path
+from warehouse.measurements import Feature, missing_cuts
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -384,6 +388,32 @@ def test_changed_settings_select_anew_and_keep_what_was_selected(
     # And back: its rows are there already.
     assert select_stories(warehouse, small).is_new
     assert rows(warehouse, "select * from raw.story_selections order by all") == after
+
+
+def test_two_studies_over_one_file_have_a_selection_rejects_and_counts_each(
+    tmp_path: Path, small: StudySettings
+) -> None:
+    records = story_records(5, 3)
+    records.append(dict(records[0]))
+    path = write_jsonl(tmp_path / "a.jsonl", records)
+    other = settings_with(small, study_name="other", embedding_max_tokens=128)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        reports = [ingest(connection, settings, path) for settings in (small, other)]
+        cuts = {
+            feature: [missing_cuts(connection, name, feature) for name in ("tiny", "other")]
+            for feature in Feature
+        }
+    assert reports[0].reject_counts == reports[1].reject_counts
+    assert reports[0].reject_counts["beyond_stories_per_prompt"] == 5
+    assert reports[0].notes == reports[1].notes == ("10 stories of 5 prompts selected",)
+    for first, second in cuts.values():
+        assert first == second
+        assert len(first) > 0
+    second, first = read_status(load_settings(tmp_path))["studies"]
+    assert (first["study_name"], second["study_name"]) == ("tiny", "other")
+    for part in ("stories", "rejects"):
+        assert first[part] == second[part]
+    assert first["stories"][0]["selected_count"] == 10
 
 
 def test_counts_made_under_other_limits_do_not_change_a_selection(

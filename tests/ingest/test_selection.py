@@ -250,12 +250,12 @@ def test_every_story_is_drawn_or_rejected_once_whatever_the_order(
     shuffler.shuffle(names)
     shuffled = prompt_table(dict(names)), story_table(order)
     assert select(rules, *shuffled) == found
-    assert selection_id(rules, *shuffled) == selection_id(rules, *tables)
+    assert selection_id("s", rules, *shuffled) == selection_id("s", rules, *tables)
 
 
-def test_the_identity_changes_with_any_rule_and_any_candidate() -> None:
+def test_the_identity_changes_with_the_study_any_rule_and_any_candidate() -> None:
     prompts, stories = dict.fromkeys(["p0", "p1", "p2", "p3"], 100), four_prompts()
-    identities = {selection_id(RULES, prompt_table(prompts), story_table(stories))}
+    identities = {selection_id("s", RULES, prompt_table(prompts), story_table(stories))}
     changes: list[dict[str, Any]] = [
         {"stories_per_prompt": 3},
         {"prompt_count": 9},
@@ -268,7 +268,8 @@ def test_the_identity_changes_with_any_rule_and_any_candidate() -> None:
     ]
     for change in changes:
         rules = dataclasses.replace(RULES, **change)
-        identities.add(selection_id(rules, prompt_table(prompts), story_table(stories)))
-    identities.add(selection_id(RULES, prompt_table(prompts | {"x": 9}), story_table(stories)))
-    identities.add(selection_id(RULES, prompt_table(prompts), story_table(stories[:-1])))
-    assert len(identities) == 1 + len(changes) + 2
+        identities.add(selection_id("s", rules, prompt_table(prompts), story_table(stories)))
+    identities.add(selection_id("s", RULES, prompt_table(prompts | {"x": 9}), story_table(stories)))
+    identities.add(selection_id("s", RULES, prompt_table(prompts), story_table(stories[:-1])))
+    identities.add(selection_id("t", RULES, prompt_table(prompts), story_table(stories)))
+    assert len(identities) == 1 + len(changes) + 3
