@@ -19,6 +19,10 @@ class AmbiguousPromptError(InvalidRecordError):
     """One prompt id stands for two prompts."""
 
 
+class LatePromptError(InvalidRecordError):
+    """The text of a prompt comes after records that know the prompt by its id only."""
+
+
 def prompt_rows(
     ingest: Ingest,
     prompt_ids: Sequence[str],
@@ -66,9 +70,19 @@ class PromptWriter:
         self._connection = connection
         self._ingest = ingest
         self._written: dict[str, str] = {}
+        self._without_text = _prompts_without_text(connection, ingest.study_name)
 
     def write(self, rows: pa.Table) -> None:
-        """Write *rows* (`prompt_rows`) that are new or bring a smaller id."""
+        """Write *rows* (`prompt_rows`) that are new or bring a smaller id.
+
+        Raises
+        ------
+        LatePromptError
+            A text comes for an id that the study has had without one.
+        """
+        self._refuse_late(
+            rows.column("source_prompt_id").to_pylist(), rows.column("prompt_text").to_pylist()
+        )
         pairs = zip(
             rows.column("prompt_id").to_pylist(),
             rows.column("source_prompt_id").to_pylist(),
@@ -99,11 +113,14 @@ class PromptWriter:
         ------
         AmbiguousPromptError
             One id has two texts; the sentence gives both lines.
+        LatePromptError
+            A text comes for an id that the study has had without one.
         """
         known: dict[str, str] = {}
         lines: dict[str, tuple[str, int]] = {}
         for batch in batches:
             identities = [prompt_id(text) for text in batch.prompts]
+            self._refuse_late(batch.source_prompt_ids, batch.prompts)
             for source_id, identity, number in zip(
                 batch.source_prompt_ids, identities, batch.line_numbers, strict=True
             ):
@@ -121,6 +138,19 @@ class PromptWriter:
             if progress is not None:
                 progress(0, batch.byte_count)
         return known
+
+    def _refuse_late(self, source_ids: Sequence[str], prompt_texts: Sequence[str | None]) -> None:
+        if not self._without_text:
+            return
+        for source_id, text in zip(source_ids, prompt_texts, strict=True):
+            known_file = self._without_text.get(source_id)
+            if text is not None and known_file is not None:
+                raise LatePromptError(
+                    f"the text of a prompt must come before records with its id only, "
+                    f"{self._ingest.file_name} has the text of {source_id!r}, which "
+                    f"{self._ingest.study_name} knows without one from {known_file}; ingest the "
+                    "prompts or stories first, under a new name."
+                )
 
     def _rename(self, rows: pa.Table) -> None:
         """Give known prompts the smaller of their ids, so that the order of files is no matter."""
@@ -148,6 +178,19 @@ class PromptWriter:
 
 def _is_better(prompt: str, source: str, known: str) -> bool:
     return source != prompt and (known == prompt or source < known)
+
+
+def _prompts_without_text(connection: duckdb.DuckDBPyConnection, study_name: str) -> dict[str, str]:
+    """Return the prompts that finished ingests know by their id only, and the file of each."""
+    return dict(
+        connection.execute(
+            "select prompts.prompt_id, ingests.file_name from raw.prompts as prompts "
+            "inner join raw.ingests as ingests on prompts.ingest_id = ingests.ingest_id "
+            "where prompts.study_name = $name and prompts.prompt_text is null "
+            "and ingests.status = 'done'",
+            {"name": study_name},
+        ).fetchall()
+    )
 
 
 def study_prompts(connection: duckdb.DuckDBPyConnection, study_name: str) -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from flows.ingest_ledger import (
     finish_ingest,
     register_study,
 )
-from flows.ingest_prompts import PromptWriter, prompt_rows, study_prompts
+from flows.ingest_prompts import AmbiguousPromptError, PromptWriter, prompt_rows, study_prompts
 from flows.study import StudySettings
 from warehouse.schema import diversity_vectors
 from warehouse.writers import BATCH_ROWS, adopt
@@ -109,14 +109,18 @@ def _disagreement(
 def _prompt_ids(
     connection: duckdb.DuckDBPyConnection, study_name: str, vectors: Sequence[DiversityVector]
 ) -> dict[str, str]:
-    """Return the prompt of every id: the study's own where exactly one has it, else the id."""
+    """Return the prompt of every id: the study's own where one has it, else the id."""
     known = study_prompts(connection, study_name)
     found: dict[str, str] = {}
     for vector in vectors:
         candidates = known.get(vector.source_prompt_id, [])
-        found[vector.source_prompt_id] = (
-            candidates[0] if len(candidates) == 1 else vector.source_prompt_id
-        )
+        if len(candidates) > 1:
+            raise AmbiguousPromptError(
+                f"a prompt id must stand for one prompt, {vector.source_prompt_id!r} on line "
+                f"{vector.line_number} of {vector.file_name} is that of {len(candidates)} prompts "
+                "of the study; give every prompt an id of its own, under a new name."
+            )
+        found[vector.source_prompt_id] = candidates[0] if candidates else vector.source_prompt_id
     return found
 
 

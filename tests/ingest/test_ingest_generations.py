@@ -9,6 +9,7 @@ import pytest
 from flows.corpora.errors import InvalidRecordError, MissingColumnError, SelectionError
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout
 from flows.ingest_generations import ingest_generations
+from flows.ingest_prompts import LatePromptError
 from flows.ingest_stories import ingest_stories
 from flows.study import StudySettings
 from tests.ingest.ingest_inputs import raw_state, rows, story_records, write_jsonl
@@ -214,6 +215,23 @@ def test_prompt_ids_alone_stand_for_themselves(
     assert rows(
         warehouse, "select prompt_id, prompt_text, character_count from raw.prompts order by 1"
     ) == [(f"p{i}", None, None) for i in range(4)]
+
+
+def test_a_prompts_file_that_comes_after_its_ids_is_refused(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [
+        {name: value for name, value in record.items() if name != "prompt"}
+        for record in generation_records()
+    ]
+    ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    again = write_jsonl(tmp_path / "h.jsonl", records[:4])
+    prompts = [{"prompt_id": f"p{i}", "prompt": f"Prompt number {i}"} for i in (5, 2)]
+    file = str(write_jsonl(tmp_path / "p.jsonl", prompts))
+    with pytest.raises(LatePromptError, match=r"the text of 'p2', which tiny knows without one"):
+        ingest(warehouse, small, again, prompts=file)
+    # With ids only again, they are the same prompts.
+    assert ingest(warehouse, small, again).inserted_count == 0
 
 
 def test_generations_for_fewer_than_four_prompts_count_for_nothing(

@@ -7,9 +7,10 @@ import pytest
 
 from flows.corpora.errors import InvalidVectorError, MissingColumnError
 from flows.corpora.layouts import StoriesLayout, VectorsLayout
+from flows.ingest_prompts import AmbiguousPromptError, LatePromptError
 from flows.ingest_stories import ingest_stories
 from flows.ingest_vectors import ingest_diversity_vectors
-from flows.study import StudySettings
+from flows.study import StudySettings, settings_with
 from tests.ingest.ingest_inputs import raw_state, rows, story_records, write_jsonl
 from udfs.identity import prompt_id
 
@@ -211,3 +212,30 @@ def test_the_released_vectors_enter_whole(shared_data: Path, warehouse: Connecti
         "select story_kind, count(*), count(distinct story_source_name), count(distinct prompt_id) "
         "from raw.diversity_vectors group by 1 order by 1",
     ) == [("generated", 10_000, 20, 500), ("human", 500, 1, 500)]
+
+
+def test_prompt_texts_that_come_after_vectors_with_their_ids_are_refused(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    ingest(warehouse, small, write(tmp_path / "v.csv", LONG_HEADER, long_rows()))
+    records = [record | {"prompt_id": record["prompt_id"][1:]} for record in story_records()]
+    path = write_jsonl(tmp_path / "s.jsonl", records)
+    with pytest.raises(LatePromptError) as raised:
+        ingest_stories(warehouse, small, StoriesLayout(str(path)))
+    assert str(raised.value) == (
+        "the text of a prompt must come before records with its id only, s.jsonl has the text of "
+        "'0', which tiny knows without one from v.csv; ingest the prompts or stories first, under "
+        "a new name."
+    )
+    other = settings_with(small, study_name="other")
+    assert ingest_stories(warehouse, other, StoriesLayout(str(path))).is_new
+
+
+def test_a_vector_whose_id_is_that_of_two_prompts_is_refused(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [record | {"prompt_id": "0"} for record in story_records()]
+    path = write_jsonl(tmp_path / "s.jsonl", records)
+    ingest_stories(warehouse, small, StoriesLayout(str(path)))
+    with pytest.raises(AmbiguousPromptError, match=r"'0' on line 2 of v\.csv is that of 4 prompts"):
+        ingest(warehouse, small, write(tmp_path / "v.csv", LONG_HEADER, long_rows()))
