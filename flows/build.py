@@ -35,6 +35,21 @@ class BuiltRelation:
     description: str
 
 
+def require_work_file(settings: Settings) -> None:
+    """Refuse to go on without a work file: dbt, and opening it to write, would make an empty one.
+
+    Raises
+    ------
+    WarehouseMissingError
+        Nothing was ever ingested in this home.
+    """
+    if is_absent(work_path(settings.home)):
+        raise WarehouseMissingError(
+            f"a work file must exist, found none at {work_path(settings.home)}; run "
+            "`calibrary run` or `calibrary ingest` first, or name another home with --home."
+        )
+
+
 def run_dbt(settings: Settings, *arguments: str) -> Any:
     """Run one dbt command on the work file; the caller must have closed its own connection.
 
@@ -48,13 +63,8 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
     """
     from dbt.cli.main import dbtRunner
 
-    # Migrates an older file, refuses a newer or locked one with a sentence, and keeps dbt from
-    # making an empty file where there is none.
-    if is_absent(work_path(settings.home)):
-        raise WarehouseMissingError(
-            f"a work file must exist, found none at {work_path(settings.home)}; run "
-            "`calibrary run` or `calibrary ingest` first, or name another home with --home."
-        )
+    require_work_file(settings)
+    # Migrates an older file, and refuses a newer or locked one with a sentence.
     with open_warehouse(work_path(settings.home)):
         pass
     log_folder = settings.dbt_folder / "logs"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from flows.build import BuiltRelation, build_marts
+from flows.build import BuiltRelation, build_marts, require_work_file
 from flows.progress import REPORTER
 from flows.provenance import build_code_id, code_commit, package_versions_json
 from flows.run_log import recorded_run
@@ -70,6 +70,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
     NothingToBuildError
         There are no studies yet.
     """
+    require_work_file(settings)
     path = work_path(settings.home)
     with open_warehouse(path, memory_limit=settings.memory_limit) as connection:
         row = connection.execute("select count(*) from raw.studies").fetchone()
