@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
@@ -46,6 +46,8 @@ GENERATED = "generated"
 SHORTEST_STORY_WORDS = 2
 """A generated story of fewer words has no pair of neighbours to tag: ``too_short``."""
 
+SAMPLE_INDEX_REMEDY = "give a column of sample indexes with --sample-index-column"
+
 
 def ingest_generations(
     connection: duckdb.DuckDBPyConnection,
@@ -84,7 +86,7 @@ def ingest_generations(
         tally.record_count,
         tally.inserted_count,
         ingest_reject_counts(connection, ingest),
-        (*source.notes, *tally.notes(source.unknown_stop_reasons)),
+        (*source.notes, *tally.notes(source)),
     )
 
 
@@ -96,8 +98,10 @@ class _Tally:
     inserted_count: int = 0
     repeated_count: int = 0
     assigned_count: int = 0
+    assigned_rejected_count: int = 0
+    """Rejected as duplicates under a sample index that the file did not give."""
 
-    def notes(self, unknown_stop_reasons: Mapping[str, int]) -> list[str]:
+    def notes(self, source: GenerationInput) -> list[str]:
         """Return what happened to records beyond entering, as sentences."""
         found = []
         if self.repeated_count:
@@ -107,7 +111,17 @@ class _Tally:
                 f"{self.assigned_count:,} records give no sample index: numbered from 0 in the "
                 "order of the file, per prompt and story source"
             )
-        for name, count in sorted(unknown_stop_reasons.items()):
+        if self.assigned_rejected_count:
+            found.append(
+                f"{self.assigned_rejected_count:,} of them are rejected, since numbering starts "
+                f"from 0 in every input and their numbers are taken: {SAMPLE_INDEX_REMEDY}"
+            )
+        if source.stop_count:
+            found.append(
+                f"stop reason 'stop' of {source.stop_count:,} records is read as eos; it may also "
+                "have been a stop string"
+            )
+        for name, count in sorted(source.unknown_stop_reasons.items()):
             found.append(f"stop reason {name!r} of {count:,} records is not known: left empty")
         return found
 
@@ -119,7 +133,8 @@ class _PreparedGenerations:
     stories: pa.Table
     rejects: list[Reject]
     record_count: int
-    assigned_count: int
+    assigned_lines: frozenset[int]
+    """Lines whose sample was numbered here."""
     byte_count: int
 
 
@@ -170,12 +185,31 @@ def _write_generations(
                     if not copy.has_same_text
                 ),
             ]
+        found = [_explained(reject, batch.assigned_lines) for reject in found]
         write_rejects(connection, ingest, found)
         tally.record_count += batch.record_count
-        tally.assigned_count += batch.assigned_count
+        tally.assigned_count += len(batch.assigned_lines)
+        tally.assigned_rejected_count += sum(
+            _is_of_assigned(reject, batch.assigned_lines) for reject in found
+        )
         tally.inserted_count += inserted
         if progress is not None:
             progress(batch.record_count, batch.byte_count)
+
+
+def _is_of_assigned(reject: Reject, assigned_lines: frozenset[int]) -> bool:
+    return reject.reason == "duplicate_sample" and reject.line_number in assigned_lines
+
+
+def _explained(reject: Reject, assigned_lines: frozenset[int]) -> Reject:
+    """Add to the reject of a sample that was numbered here how it came to its number."""
+    if not _is_of_assigned(reject, assigned_lines):
+        return reject
+    return replace(
+        reject,
+        detail=f"{reject.detail} The record gives no sample index, and numbering starts from 0 in "
+        f"every input: {SAMPLE_INDEX_REMEDY}.",
+    )
 
 
 @dataclass(frozen=True)
@@ -267,7 +301,7 @@ def _prepare(
         rows.table(),
         found,
         len(batch.texts),
-        rows.assigned_count,
+        rows.assigned_lines,
         batch.byte_count,
     )
 
@@ -293,7 +327,11 @@ class _LedgerRows:
             numbering.take(prompt, source) if index is None else index
             for index, prompt, source in zip(given, prompt_ids, self.sources, strict=True)
         ]
-        self.assigned_count = sum(index is None for index in given)
+        self.assigned_lines = frozenset(
+            int(batch.line_numbers[index])
+            for index, number in zip(kept, given, strict=True)
+            if number is None
+        )
         texts_of = [batch.texts[index] for index in kept]
         self.texts = text_columns([text for text in texts_of if text is not None])
         measured = iter(

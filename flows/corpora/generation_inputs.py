@@ -69,7 +69,15 @@ class GenerationInput:
     read_prompts: Callable[[], Iterator[PromptBatch]] | None
     unknown_stop_reasons: Counter[str] = field(default_factory=Counter)
     """Stop reasons that are not known, filled while reading."""
+    known_stop_reasons: Counter[str] = field(default_factory=Counter)
+    """Stop reasons that are known, as they are written, filled while reading."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def stop_count(self) -> int:
+        """Records read so far whose stop reason is ``stop``, which some programs write for both
+        the end token and a stop string."""
+        return self.known_stop_reasons["stop"]
 
 
 @dataclass(frozen=True)
@@ -115,12 +123,13 @@ def open_generations(layout: GenerationsLayout) -> GenerationInput:
     """
     found = find_files(Path(layout.path).expanduser(), layout.record_format)
     unknown: Counter[str] = Counter()
+    known: Counter[str] = Counter()
     readers = []
     for file in found.files:
         names = column_names(file, layout.delimiter)
         place = Place(str(file.path), delimiter_hint(file, names))
         columns = _columns(names, layout, place)
-        readers.append(partial(_batches, file, columns, layout, unknown))
+        readers.append(partial(_batches, file, columns, layout, unknown, known))
     files, read_prompts = found.files, None
     if layout.prompts is not None:
         prompt_files, read_prompts = open_prompts(
@@ -134,6 +143,7 @@ def open_generations(layout: GenerationsLayout) -> GenerationInput:
         lambda: chain.from_iterable(read() for read in readers),
         read_prompts,
         unknown,
+        known,
         (f"not read, since their format is not known: {skipped}",) if skipped else (),
     )
 
@@ -192,7 +202,11 @@ def _strategy_column(names: Sequence[str], layout: GenerationsLayout, place: Pla
 
 
 def _batches(
-    file: InputFile, columns: _Columns, layout: GenerationsLayout, unknown: Counter[str]
+    file: InputFile,
+    columns: _Columns,
+    layout: GenerationsLayout,
+    unknown: Counter[str],
+    known: Counter[str],
 ) -> Iterator[GenerationBatch]:
     wanted = columns.wanted()
     for batch in read_records(file, delimiter=layout.delimiter, columns=wanted):
@@ -211,7 +225,7 @@ def _batches(
                 batch, columns.sample_index, minimum=0, maximum=LARGEST_INTEGER
             ),
             seeds=values.integers(batch, columns.seed, maximum=values.LARGEST_BIGINT),
-            stop_reasons=_stop_reasons(batch, columns.stop_reason, unknown),
+            stop_reasons=_stop_reasons(batch, columns.stop_reason, unknown, known),
             sampling_temperatures=values.numbers(batch, columns.sampling_temperature, minimum=0),
             wall_seconds=values.numbers(batch, columns.wall_seconds, minimum=0),
             labels={name: values.names(batch, columns.others[name]) for name in LABELS},
@@ -256,12 +270,15 @@ def _present(
 
 
 def _stop_reasons(
-    batch: RecordBatch, column: str | None, unknown: Counter[str]
+    batch: RecordBatch, column: str | None, unknown: Counter[str], known: Counter[str]
 ) -> Sequence[str | None]:
     found: list[str | None] = []
     for value in values.names(batch, column):
-        known = None if value is None else STOP_REASONS.get(value.strip().lower())
-        if value is not None and known is None:
+        written = "" if value is None else value.strip().lower()
+        reason = STOP_REASONS.get(written)
+        if reason is not None:
+            known[written] += 1
+        elif value is not None:
             unknown[value[:40]] += 1
-        found.append(known)
+        found.append(reason)
     return found

@@ -27,7 +27,7 @@ def generation_records(prompt_count: int = 4, sample_count: int = 2) -> list[dic
             "strategy": "temperature_0.7",
             "sample_index": sample,
             "seed": 100 + sample,
-            "finish_reason": "stop",
+            "finish_reason": "end_turn",
             "temperature": 0.7,
             "text": f"Generated {prompt} {sample}",
         }
@@ -386,4 +386,79 @@ def test_a_second_request_for_the_same_place_in_a_set_is_rejected_and_the_first_
     details = rows(
         warehouse, "select distinct detail from raw.rejects where detail like '%line 1 %'"
     )
-    assert "with another seed" in details[0][0]
+    assert details == [
+        (
+            "Sample 0 of toy/temperature_0.7 is on line 1 of g.jsonl already, with seed 100, not "
+            "seed 101; that one stays.",
+        )
+    ]
+
+
+def test_the_reject_of_a_second_request_says_what_differs(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    first = generation_records()
+    ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", first))
+    again = dict(first[0], quantization="nf4", template_name="chat", seed=None, revision="r1")
+    ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", [again]))
+    assert rows(warehouse, "select detail, file_name, line_number from raw.rejects") == [
+        (
+            "Sample 0 of toy/temperature_0.7 is on line 1 of g.jsonl already, with no revision, "
+            "not revision r1, no quantization, not quantization nf4, no template, not template "
+            "chat, seed 100, not no seed; that one stays.",
+            "h.jsonl",
+            1,
+        )
+    ]
+
+
+def test_a_killed_ingest_gives_up_the_places_that_another_took_since(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    first = write_jsonl(tmp_path / "g.jsonl", generation_records())
+    ingest(warehouse, small, first)
+    warehouse.execute("update raw.ingests set status = 'running', row_count = null")
+    again = [{**record, "seed": record["seed"] + 1} for record in generation_records()]
+    assert ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", again)).inserted_count == 8
+    report = ingest(warehouse, small, first)
+    assert report.reject_counts == {"duplicate_sample": 8}
+    assert rows(
+        warehouse,
+        "select stories.file_name, count(*) from raw.stories "
+        "inner join raw.ingests using (ingest_id) where ingests.status = 'done' group by all",
+    ) == [("h.jsonl", 8)]
+
+
+def test_a_second_file_without_sample_indexes_is_told_of_the_option(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [
+        {name: value for name, value in record.items() if name not in {"sample_index", "seed"}}
+        for record in generation_records()
+    ]
+    ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    more = [record | {"text": record["text"] + " more"} for record in records]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", more))
+    assert report.reject_counts == {"duplicate_sample": 8}
+    assert report.notes[1] == (
+        "8 of them are rejected, since numbering starts from 0 in every input and their numbers "
+        "are taken: give a column of sample indexes with --sample-index-column"
+    )
+    assert rows(warehouse, "select detail from raw.rejects where line_number = 1") == [
+        (
+            "The same sample has another text on line 1 of g.jsonl, which stays. The record gives "
+            "no sample index, and numbering starts from 0 in every input: give a column of sample "
+            "indexes with --sample-index-column.",
+        )
+    ]
+
+
+def test_stop_is_read_as_the_end_token_and_noted(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = [record | {"finish_reason": "Stop"} for record in generation_records()]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
+    assert rows(warehouse, "select distinct stop_reason from raw.stories") == [("eos",)]
+    assert report.notes == (
+        "stop reason 'stop' of 8 records is read as eos; it may also have been a stop string",
+    )
