@@ -17,6 +17,10 @@ class MissingColumnError(CalibraryError):
     """A column that the layout needs is not there, or two could be meant."""
 
 
+class UnusedOptionError(CalibraryError):
+    """An option says something that the input at hand has no use for."""
+
+
 class SelectionError(CalibraryError):
     """Too few prompts survive the rules of selection."""
 

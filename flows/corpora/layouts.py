@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flows.corpora.errors import MissingColumnError
+from flows.corpora.errors import MissingColumnError, UnusedOptionError
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,32 @@ OPTIONS: Mapping[str, str] = {
 }
 """Command-line option that maps each field."""
 
+STORY_OPTIONS: Mapping[str, str] = {
+    "prompts": "--prompts",
+    **{f"{field}_column": OPTIONS[field] for field in ("prompt_id", "prompt", "text")},
+    "delimiter": "--delimiter",
+    "record_format": "--format",
+    "split": "--split",
+}
+"""Command-line option of each field of `StoriesLayout` beside the path."""
+
 AXES = ("semantic_diversity", "lexical_diversity", "syntactic_diversity")
+
+
+def refuse_unused(layout: StoriesLayout, what: str, used: Container[str] = ()) -> None:
+    """Refuse options of *layout* that *what*, the kind of input at its path, has no use for.
+
+    Raises
+    ------
+    UnusedOptionError
+        One is given; the sentence names the first.
+    """
+    for field, option in STORY_OPTIONS.items():
+        if field not in used and (given := getattr(layout, field)) is not None:
+            raise UnusedOptionError(
+                f"{option} must be left out for {what}, got {given!r} with {layout.path}; "
+                "it would change nothing."
+            )
 
 
 @dataclass(frozen=True)

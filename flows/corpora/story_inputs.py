@@ -12,7 +12,13 @@ from flows.corpora import values, writing_prompts
 from flows.corpora.errors import InvalidRecordError, MissingColumnError
 from flows.corpora.files import InputFile, content_sha256, find_files
 from flows.corpora.huggingface import HuggingFaceDataset, dataset_id
-from flows.corpora.layouts import Place, StoriesLayout, find_column
+from flows.corpora.layouts import (
+    STORY_OPTIONS,
+    Place,
+    StoriesLayout,
+    find_column,
+    refuse_unused,
+)
 from flows.corpora.records import RecordBatch, column_names, delimiter_hint, read_records
 
 ByteProgress = Callable[[int], None]
@@ -62,14 +68,20 @@ def open_stories(layout: StoriesLayout) -> StoryInput:
         A file or data set is absent or not readable.
     MissingColumnError
         A column is missing; the sentence says what was found and which option maps it.
+    UnusedOptionError
+        An option is given that does not apply to this kind of input.
     """
     path = Path(layout.path).expanduser()
     pairs = writing_prompts.find_pairs(path)
     if pairs:
+        refuse_unused(layout, f"{writing_prompts.SOURCE} and {writing_prompts.TARGET} files")
         return _of_pairs(pairs)
     name = dataset_id(layout.path)
     if name is not None:
+        columns = ("prompt_id_column", "prompt_column", "text_column")
+        refuse_unused(layout, "a Hugging Face data set", used=(*columns, "split"))
         return _of_dataset(name, layout)
+    refuse_unused(layout, "files", used=STORY_OPTIONS.keys() - {"split"})
     return _of_files(path, layout)
 
 

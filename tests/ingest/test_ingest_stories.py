@@ -13,9 +13,11 @@ from flows.corpora.errors import (
     MissingColumnError,
     SelectionError,
     UnreadableInputError,
+    UnusedOptionError,
 )
 from flows.corpora.huggingface import dataset_id
-from flows.corpora.layouts import StoriesLayout
+from flows.corpora.layouts import STORY_OPTIONS, StoriesLayout
+from flows.corpora.story_inputs import open_stories
 from flows.ingest_selection import select_stories
 from flows.ingest_stories import ingest_stories
 from flows.settings import load_settings
@@ -251,6 +253,31 @@ def test_a_data_set_folder_is_read_by_the_data_set_library(
     assert not ingest(warehouse, small, Path(f"hf:{folder}")).is_new
     with pytest.raises(UnreadableInputError, match="has no 'test'"):
         ingest(warehouse, small, Path(f"hf:{folder}"), split="test")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "shown"),
+    [
+        *(
+            ("pair", option, f"{shown} must be left out for .wp_source and .wp_target files")
+            for option, shown in STORY_OPTIONS.items()
+        ),
+        *(
+            ("hf:owner/name", option, f"{STORY_OPTIONS[option]} must be left out for a Hugging")
+            for option in ("prompts", "delimiter", "record_format")
+        ),
+        ("s.jsonl", "split", "--split must be left out for files, got 'given' with"),
+    ],
+)
+def test_an_option_that_changes_nothing_is_refused(
+    tmp_path: Path, name: str, option: str, shown: str
+) -> None:
+    for ending in ("pair.wp_source", "pair.wp_target", "s.jsonl"):
+        (tmp_path / ending).touch()
+    path = name if name.startswith("hf:") else str(tmp_path / name)
+    with pytest.raises(UnusedOptionError) as raised:
+        open_stories(StoriesLayout(path, **{option: "given"}))
+    assert str(raised.value).startswith(shown)
 
 
 def test_an_unreachable_data_set_is_one_sentence(
