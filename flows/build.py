@@ -71,6 +71,8 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
     command = [
         "--log-level",
         "none",
+        "--log-level-file",
+        "info",
         "--log-path",
         str(log_folder),
         *arguments,

@@ -212,7 +212,8 @@ def run_cli(arguments: list[str]) -> int:
             f"{' '.join(str(error).split())}; the warehouse keeps what was finished; "
             "run again with --debug for the traceback."
         )
-    return int(result or 0)
+    # The library also returns the shell's code for Ctrl-C instead of raising.
+    return _fail(INTERRUPTED) if result == CODE_OF_CTRL_C else int(result or 0)
 
 
 def _fail(sentence: str) -> int:

@@ -152,7 +152,8 @@ def test_a_killed_build_leaves_the_snapshot_as_it_was_and_the_next_one_is_whole(
     log = home / "dbt" / "logs" / "dbt.log"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and killed.poll() is None:
-        if log.exists() and "fct_stories" in log.read_text() and " OK created" in log.read_text():
+        # Some tables are built, and more than half of them are not.
+        if log.exists() and log.read_text().count("OK created") > 20:
             break
         time.sleep(0.02)
     assert killed.poll() is None, killed.communicate()
