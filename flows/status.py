@@ -36,6 +36,17 @@ group by 1, 2
 order by 1, 2
 """
 
+_IS_UNSELECTED = """
+select count(*) > 0
+from raw.studies as studies
+inner join raw.stories as stories on studies.study_name = stories.study_name
+inner join raw.ingests as ingests on stories.ingest_id = ingests.ingest_id
+where studies.study_name = $study_name
+    and studies.selection_id is null
+    and stories.story_kind = 'human'
+    and ingests.status = 'done'
+"""
+
 _REJECTS = """
 select rejects.reject_kind, rejects.reason, count(*) as reject_count, min(rejects.detail) as example
 from raw.rejects as rejects
@@ -127,10 +138,12 @@ def status_text(status: dict[str, Any]) -> str:
 def _study(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     bound = {"study_name": name}
     vectors = connection.execute(_VECTORS, bound).fetchone()
+    unselected = connection.execute(_IS_UNSELECTED, bound).fetchall()
     return {
         "study_name": name,
         "inputs": _records(connection, _INPUTS, bound),
         "stories": _records(connection, _STORIES, bound),
+        "has_unselected_stories": bool(unselected[0][0]),
         "imported_vector_count": 0 if vectors is None else int(vectors[0]),
         "rejects": _records(connection, _REJECTS, bound),
         "unmeasured": {
@@ -151,6 +164,8 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
             f"  stories {entry['story_source_name']} {entry['status']}: "
             f"{entry['story_count']:,}{chosen}"
         )
+    if study["has_unselected_stories"]:
+        lines.append("  stories not selected: ingest them again")
     if study["imported_vector_count"]:
         lines.append(f"  imported vectors: {study['imported_vector_count']:,}")
     lines += [

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from flows.ingest_stages import ingest_study, is_ingested
+from flows.settings import load_settings
+from flows.status import read_status, status_text
+from flows.study import Study, load_study
+from tests.ingest.ingest_inputs import TOKENIZER, raw_state, story_records, write_jsonl
+from warehouse.connection import open_warehouse, work_path
+
+
+def small_study(folder: Path) -> Study:
+    write_jsonl(folder / "s.jsonl", story_records())
+    (folder / "study.yml").write_text(
+        "study_name: tiny\nstories: [{path: s.jsonl}]\nstories_per_prompt: 2\n"
+        "minimum_prompt_characters: 1\nminimum_story_tokens: 1\n"
+        f"tokenizer_name: {TOKENIZER}\n"
+    )
+    return load_study(folder / "study.yml")
+
+
+def forget_selection(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leave what a kill leaves between the last row of an ingest and its selection."""
+    connection.execute("update raw.studies set selection_id = null")
+
+
+def test_a_study_whose_stories_are_not_selected_is_not_ingested(tmp_path: Path) -> None:
+    settings, study = load_settings(tmp_path), small_study(tmp_path)
+    unselected = "stories not selected: ingest them again"
+    ingest_study(settings, study)
+    assert unselected not in status_text(read_status(settings))
+    with open_warehouse(work_path(tmp_path)) as connection:
+        assert is_ingested(connection, study)
+        before = raw_state(connection)
+        forget_selection(connection)
+        assert not is_ingested(connection, study)
+    assert unselected in status_text(read_status(settings))
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        assert is_ingested(connection, study)
+        assert raw_state(connection) == before
