@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
 from pydantic import BaseModel
 
+from flows.corpora.files import find_files
 from flows.corpora.generation_inputs import open_generations
+from flows.corpora.huggingface import dataset_id
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
 from flows.corpora.story_inputs import open_stories
 from flows.corpora.vector_inputs import open_vectors
+from flows.corpora.writing_prompts import find_pairs
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
 from flows.ingest_selection import current_selection_id
@@ -151,7 +155,8 @@ def _ingest_all(
         if before != settings:
             run.begin()
         for place, layout in enumerate(layouts):
-            with REPORTER.get().track(f"Reading {layout.path}", None, "records") as advance:
+            size = _input_bytes(layout)
+            with REPORTER.get().track(f"Reading {layout.path}", size, "bytes") as advance:
                 report = _ingest_one(
                     connection, settings, layout, advance, is_selecting=place == last_stories
                 )
@@ -163,6 +168,20 @@ def _ingest_all(
     return tuple(reports)
 
 
+def _input_bytes(layout: Layout) -> int | None:
+    """Return the bytes of the files that *layout* names, None for a data set of the hub."""
+    path = Path(layout.path).expanduser()
+    pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
+    if pairs:
+        return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
+    if isinstance(layout, StoriesLayout) and dataset_id(layout.path) is not None:
+        return None
+    files = find_files(path, layout.record_format).files
+    if not isinstance(layout, VectorsLayout) and layout.prompts is not None:
+        files += find_files(Path(layout.prompts).expanduser()).files
+    return sum(file.path.stat().st_size for file in files)
+
+
 def _ingest_one(
     connection: duckdb.DuckDBPyConnection,
     settings: StudySettings,
@@ -172,7 +191,7 @@ def _ingest_one(
     is_selecting: bool,
 ) -> IngestReport:
     def progress(record_count: int, byte_count: int) -> None:
-        advance(record_count)
+        advance(byte_count)
 
     if isinstance(layout, StoriesLayout):
         return ingest_stories(connection, settings, layout, progress, is_selecting=is_selecting)

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     TextColumn,
@@ -18,6 +19,9 @@ from rich.progress import (
 )
 
 PLAIN_LINE_EVERY_SECONDS = 15.0
+
+BYTES = "bytes"
+"""Unit of counts that are shown as MB, 10^6 bytes."""
 
 Advance = Callable[[int], None]
 
@@ -52,7 +56,7 @@ class Reporter:
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
+            DownloadColumn() if unit == BYTES else MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}", markup=False),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
@@ -64,7 +68,7 @@ class Reporter:
             def advance(count: int) -> None:
                 nonlocal done
                 done += count
-                rate = f"{done / max(time.monotonic() - started, 1e-9):,.1f} {unit}/s"
+                rate = f"{_shown(done / max(time.monotonic() - started, 1e-9), unit)}/s"
                 progress.update(task, completed=done, rate=rate)
 
             yield advance
@@ -83,12 +87,24 @@ class Reporter:
             last = now
             rate = done / (now - started)
             left = f", {(total - done) / rate:,.0f} s left" if total and rate else ""
-            of_total = f" of {total:,}" if total else ""
-            self.note(f"{label}: {done:,}{of_total} {unit}, {rate:,.1f} {unit}/s{left}")
+            so_far = (
+                f"{_number(done, unit)} of {_shown(total, unit)}" if total else _shown(done, unit)
+            )
+            self.note(f"{label}: {so_far}, {_shown(rate, unit)}/s{left}")
 
         yield advance
         seconds = time.monotonic() - started
-        self.note(f"{label}: {done:,} {unit} in {seconds:,.1f} s")
+        self.note(f"{label}: {_shown(done, unit)} in {seconds:,.1f} s")
+
+
+def _shown(count: float, unit: str) -> str:
+    return f"{_number(count, unit)} {'MB' if unit == BYTES else unit}"
+
+
+def _number(count: float, unit: str) -> str:
+    if unit == BYTES:
+        return f"{count / 1e6:,.1f}"
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
 
 
 REPORTER: ContextVar[Reporter] = ContextVar("reporter", default=Reporter(quiet=True))  # noqa: B039

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import duckdb
+from rich.console import Console
 
 from flows.ingest_stages import ingest_study, is_ingested
+from flows.progress import REPORTER, Reporter
 from flows.settings import load_settings
 from flows.status import read_status, status_text
 from flows.study import Study, load_study
@@ -42,3 +45,17 @@ def test_a_study_whose_stories_are_not_selected_is_not_ingested(tmp_path: Path) 
     with open_warehouse(work_path(tmp_path)) as connection:
         assert is_ingested(connection, study)
         assert raw_state(connection) == before
+
+
+def test_reading_is_followed_by_the_bytes_of_the_files(tmp_path: Path) -> None:
+    study, written = small_study(tmp_path), io.StringIO()
+    records = [record | {"unread": "x" * 250_000} for record in story_records()]
+    write_jsonl(tmp_path / "s.jsonl", records)
+    reporter = Reporter()
+    reporter.console = Console(file=written, soft_wrap=True)
+    token = REPORTER.set(reporter)
+    try:
+        ingest_study(load_settings(tmp_path), study)
+    finally:
+        REPORTER.reset(token)
+    assert "s.jsonl: 2.0 MB in" in written.getvalue()
