@@ -34,8 +34,8 @@ TABLE_OF = {
     Feature.POS_BIGRAMS: text_pos_bigrams,
 }
 
-BATCH_CUTS = {Feature.EMBEDDING: 128, Feature.WORD_SET: 4096, Feature.POS_BIGRAMS: 256}
-"""Texts per task and transaction: some ten seconds of work, so that a kill costs no more and the
+BATCH_CUTS = {Feature.EMBEDDING: 64, Feature.WORD_SET: 4096, Feature.POS_BIGRAMS: 128}
+"""Texts per task and transaction: some seconds of work, so that a kill or Ctrl-C costs no more and the
 0.15 s that Prefect takes per task do not count."""
 
 LABELS = {

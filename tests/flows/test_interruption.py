@@ -105,7 +105,7 @@ def test_measuring_survives_ctrl_c_and_kill_and_ends_as_if_undisturbed(
     stopped = start(ingested_home, "measure")
     wait_until_written(work_path(ingested_home), stopped, times=2)
     stopped.send_signal(signal.SIGINT)
-    _, errors = stopped.communicate(timeout=60)
+    _, errors = stopped.communicate(timeout=200)
     assert stopped.returncode == 1
     assert "interrupted; what was finished is kept" in errors
     after_stop = measured_rows(ingested_home)
