@@ -35,8 +35,8 @@ TABLE_OF = {
 }
 
 BATCH_CUTS = {Feature.EMBEDDING: 64, Feature.WORD_SET: 4096, Feature.POS_BIGRAMS: 128}
-"""Texts per task and transaction: some seconds of work, so that a kill or Ctrl-C costs no more and the
-0.15 s that Prefect takes per task do not count."""
+"""Texts per task and transaction: some seconds of work, so that a kill or Ctrl-C costs no more
+and the 0.15 s that Prefect takes per task do not count."""
 
 LABELS = {
     Feature.EMBEDDING: "Embedding stories",
