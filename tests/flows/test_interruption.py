@@ -33,6 +33,15 @@ def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def kill(process: subprocess.Popen[str]) -> None:
+    """``kill -9``; the server that it leaves behind holds the pipes, so nothing is read of them."""
+    process.kill()
+    process.wait(timeout=60)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
 def finish(home: Path, *arguments: str) -> str:
     process = start(home, *arguments)
     output, errors = process.communicate(timeout=280)
@@ -115,8 +124,7 @@ def test_measuring_survives_ctrl_c_and_kill_and_ends_as_if_undisturbed(
 
     killed = start(ingested_home, "measure")
     wait_until_written(work_path(ingested_home), killed, times=3)
-    killed.kill()
-    killed.communicate(timeout=60)
+    kill(killed)
     after_kill = measured_rows(ingested_home)
     assert all(after_kill[table] >= after_stop[table] for table in after_stop)
     complete = measured_rows(small_study_home)
@@ -159,8 +167,7 @@ def test_a_killed_build_leaves_the_snapshot_as_it_was_and_the_next_one_is_whole(
             break
         time.sleep(0.02)
     assert killed.poll() is None, killed.communicate()
-    killed.kill()
-    killed.communicate(timeout=60)
+    kill(killed)
     assert snapshot_path(home).read_bytes() == before
 
     with open_warehouse(work_path(home)) as connection:
