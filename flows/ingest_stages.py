@@ -26,7 +26,7 @@ from flows.model_choice import resolve_auto
 from flows.progress import REPORTER, Advance
 from flows.run_log import recorded_run
 from flows.settings import Settings
-from flows.study import Study, StudySettings, settings_with
+from flows.study import Study, StudySettings, new_study, settings_with
 from warehouse.connection import checkpoint, open_warehouse, work_path
 
 Layout: TypeAlias = StoriesLayout | GenerationsLayout | VectorsLayout
@@ -82,7 +82,7 @@ def ingest_named(
     """Ingest one input under *name*; the settings of a known name stay, but for *changes*."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         known = read_study(connection, name)
-        chosen = resolve_auto(settings_with(known or StudySettings(study_name=name), **changes))
+        chosen = resolve_auto(settings_with(known or new_study(name), **changes))
         reports = _ingest_all(connection, chosen, [layout])
     return StageReport(name, reports)
 

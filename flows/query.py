@@ -69,6 +69,11 @@ def answer(home: Path, sql: str) -> pa.Table:
 def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
     """Print *table*: CSV and JSON keep every digit, the table is for reading."""
     if form is QueryFormat.JSON:
+        if len(set(table.column_names)) < table.num_columns:
+            raise QueryError(
+                "columns must have different names to be JSON, got "
+                f"{', '.join(table.column_names)}; rename one with `as`."
+            )
         rows = [
             {name: _json_value(value) for name, value in row.items()} for row in table.to_pylist()
         ]
@@ -77,8 +82,8 @@ def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
     elif form is QueryFormat.CSV:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table.column_names)
-        for row in table.to_pylist():
-            writer.writerow([_csv_value(value) for value in row.values()])
+        for row in _rows(table):
+            writer.writerow([_csv_value(value) for value in row])
     else:
         _print_table(table, stream)
 
@@ -92,6 +97,11 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise QueryError(f"{path} must be writable: {error}.") from None
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows by place: two columns may share a name."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def _json_value(value: Any) -> Any:
@@ -124,8 +134,8 @@ def _print_table(table: pa.Table, stream: IO[str]) -> None:
     shown = Table()
     for name in table.column_names:
         shown.add_column(Text(name))
-    for row in table.to_pylist():
-        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+    for row in _rows(table):
+        shown.add_row(*(Text(_cell(value)) for value in row))
     console.print(shown)
     console.print(f"{table.num_rows:,} row{'' if table.num_rows == 1 else 's'}", markup=False)
 

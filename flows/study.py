@@ -198,6 +198,23 @@ def load_study(path: Path) -> Study:
     return study
 
 
+def new_study(name: str) -> StudySettings:
+    """Return the default settings of a study called *name*.
+
+    Raises
+    ------
+    StudyError
+        The name holds something else than letters, digits, dots, hyphens and underscores.
+    """
+    try:
+        return StudySettings(study_name=name)
+    except ValidationError:
+        raise StudyError(
+            "a study name must be up to 64 ASCII letters, digits, dots, hyphens and underscores, "
+            f"starting with a letter or digit, got {name!r}; choose one with --name."
+        ) from None
+
+
 def settings_with(settings: StudySettings, **changes: object) -> StudySettings:
     """Return *settings* with *changes* applied and checked; None means unchanged.
 

@@ -170,3 +170,13 @@ def test_the_doctor_finds_this_machine_well(
     code, output, _ = run(capsys, "doctor", "--home", str(small_study_home))
     assert code == 0, output
     assert "PROBLEM" not in output
+
+
+def test_columns_that_share_a_name_are_both_shown(
+    capsys: pytest.CaptureFixture[str], small_study_home: Path
+) -> None:
+    home = ("--home", str(small_study_home))
+    assert run(capsys, "query", *home, "--csv", "select 1 as a, 2 as a")[1] == "a,a\n1,2\n"
+    code, _, error = run(capsys, "query", *home, "--json", "select 1 as a, 2 as a")
+    assert code == 1
+    assert "different names" in error
