@@ -1,6 +1,6 @@
 """``python -m flows`` is ``calibrary``."""
 
-from flows.cli import main
+from flows.entry import main
 
 if __name__ == "__main__":
     main()

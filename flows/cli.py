@@ -22,6 +22,7 @@ from flows.command import (
     remember_globals,
     with_global_options,
 )
+from flows.entry import INTERRUPTED
 from flows.ingest_commands import ingest_app
 from flows.prefect_server import end_orphaned_servers
 from flows.query import QueryFormat, answer, write_answer, write_parquet
@@ -39,7 +40,6 @@ app = typer.Typer(
 )
 app.add_typer(ingest_app, name="ingest")
 
-INTERRUPTED = "interrupted; what was finished is kept, the same command resumes."
 CODE_OF_CTRL_C = 130
 
 
@@ -176,11 +176,6 @@ def doctor_command(context: CommandContext) -> None:
         raise typer.Exit(1)
 
 
-def main() -> None:
-    """Run the console script: exit code 0 done, 1 failed, 2 wrong usage."""
-    sys.exit(run_cli(sys.argv[1:]))
-
-
 def run_cli(arguments: list[str]) -> int:
     """Run the command line *arguments* and return the exit code."""
     debug = "--debug" in arguments
@@ -204,6 +199,8 @@ def run_cli(arguments: list[str]) -> int:
             raise
         return _fail(str(error))
     except Exception as error:
+        if _is_interruption(error):
+            return _fail(INTERRUPTED)
         if debug:
             raise
         kind = type(error).__name__
@@ -214,6 +211,11 @@ def run_cli(arguments: list[str]) -> int:
         )
     # The library also returns the shell's code for Ctrl-C instead of raising.
     return _fail(INTERRUPTED) if result == CODE_OF_CTRL_C else int(result or 0)
+
+
+def _is_interruption(error: Exception) -> bool:
+    """Say whether *error* is DuckDB's word for Ctrl-C during a query."""
+    return "Query interrupted" in str(error) or "INTERRUPT Error" in str(error)
 
 
 def _fail(sentence: str) -> int:

@@ -197,7 +197,7 @@ def _ingest(
     layout: StoriesLayout | GenerationsLayout | VectorsLayout,
     changes: StudyChanges,
 ) -> None:
-    chosen = name or _name_of(layout.path)
+    chosen = _name_of(layout.path) if name is None else name
     report = ingest_named(context.settings, chosen, layout, changes)
     context.show(report.as_record(), report.as_text())
 

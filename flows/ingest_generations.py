@@ -28,6 +28,7 @@ from flows.ingest_ledger import (
     bulk_loading,
     describe_ingest,
     done_row_count,
+    earlier_version_notes,
     finish_ingest,
     ingest_reject_counts,
     known_copies,
@@ -86,7 +87,11 @@ def ingest_generations(
         tally.record_count,
         tally.inserted_count,
         ingest_reject_counts(connection, ingest),
-        (*source.notes, *tally.notes(source)),
+        (
+            *source.notes,
+            *earlier_version_notes(connection, ingest),
+            *tally.notes(source),
+        ),
     )
 
 

@@ -135,6 +135,26 @@ def done_row_count(connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> int
     return None if row is None else int(row[0])
 
 
+def earlier_version_notes(connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> list[str]:
+    """Return a note where a file of the same name with other bytes is in the study already."""
+    row = connection.execute(
+        "select count(*) from raw.ingests where study_name = $study_name and ingest_kind = $kind "
+        "and file_name = $file_name and content_sha256 <> $content_sha256 and status = 'done'",
+        {
+            "study_name": ingest.study_name,
+            "kind": ingest.kind,
+            "file_name": ingest.file_name,
+            "content_sha256": ingest.content_sha256,
+        },
+    ).fetchone()
+    if row is None or not row[0]:
+        return []
+    return [
+        f"another version of {ingest.file_name} is in {ingest.study_name} already, and its records "
+        "stay beside the new ones; for a study of this version alone, give another --name"
+    ]
+
+
 def begin_ingest(connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> None:
     """Write the row ``running``, where this is the first start."""
     row = {
@@ -248,6 +268,8 @@ def known_copies(
                 and (
                     records.file_name is distinct from stories.file_name
                     or records.line_number is distinct from stories.line_number
+                    -- An edited file has the same place with another text.
+                    or records.text_id is distinct from stories.text_id
                 )
             order by records.file_name, records.line_number
             """,

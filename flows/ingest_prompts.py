@@ -11,8 +11,11 @@ from flows.corpora.errors import InvalidRecordError
 from flows.corpora.story_inputs import PromptBatch
 from flows.ingest_ledger import Ingest, Progress
 from udfs.identity import prompt_id
-from warehouse.schema import prompts
+from warehouse.schema import other_prompt_ids, prompts
 from warehouse.writers import adopt, upsert
+
+
+OTHER_IDS = "other_source_prompt_ids"
 
 
 class AmbiguousPromptError(InvalidRecordError):
@@ -31,15 +34,19 @@ def prompt_rows(
 ) -> pa.Table:
     """Return one row per distinct prompt, under the smallest of its ids in the file.
 
-    A prompt that has none in its file is called by its identity.
+    A prompt that has none in its file is called by its identity. Its other ids are a list in the
+    column `OTHER_IDS`, which `PromptWriter` keeps elsewhere.
     """
     chosen: dict[str, tuple[str | None, str | None]] = {}
+    named: dict[str, set[str]] = {}
     for identity, source_id, text in zip(
         prompt_ids,
         source_prompt_ids[: len(prompt_ids)],
         prompt_texts[: len(prompt_ids)],
         strict=True,
     ):
+        if source_id is not None:
+            named.setdefault(identity, set()).add(source_id)
         before = chosen.get(identity)
         if before is None or (
             source_id is not None and (before[0] is None or source_id < before[0])
@@ -59,6 +66,13 @@ def prompt_rows(
                 [None if text is None else len(text) for text in texts], pa.int32()
             ),
             "ingest_id": pa.array([ingest.ingest_id] * size, pa.string()),
+            OTHER_IDS: pa.array(
+                [
+                    sorted(named.get(identity, set()) - {source})
+                    for identity, (source, _) in chosen.items()
+                ],
+                pa.list_(pa.string()),
+            ),
         }
     )
 
@@ -70,10 +84,11 @@ class PromptWriter:
         self._connection = connection
         self._ingest = ingest
         self._written: dict[str, str] = {}
+        self._kept_ids: set[tuple[str, str]] = set()
         self._without_text = _prompts_without_text(connection, ingest.study_name)
 
     def write(self, rows: pa.Table) -> None:
-        """Write *rows* (`prompt_rows`) that are new or bring a smaller id.
+        """Write *rows* (`prompt_rows`) that are new or bring a smaller id, and all their ids.
 
         Raises
         ------
@@ -83,26 +98,28 @@ class PromptWriter:
         self._refuse_late(
             rows.column("source_prompt_id").to_pylist(), rows.column("prompt_text").to_pylist()
         )
-        pairs = zip(
-            rows.column("prompt_id").to_pylist(),
-            rows.column("source_prompt_id").to_pylist(),
-            strict=True,
+        named = list(
+            zip(
+                rows.column("prompt_id").to_pylist(),
+                rows.column("source_prompt_id").to_pylist(),
+                rows.column(OTHER_IDS).to_pylist(),
+                strict=True,
+            )
         )
         is_new = [
             prompt not in self._written or _is_better(prompt, source, self._written[prompt])
-            for prompt, source in pairs
+            for prompt, source, _ in named
         ]
-        rows = rows.filter(pa.array(is_new, pa.bool_()))
-        if not rows.num_rows:
-            return
-        adopt(self._connection, prompts, rows)
-        self._rename(rows)
-        for prompt, source in zip(
-            rows.column("prompt_id").to_pylist(),
-            rows.column("source_prompt_id").to_pylist(),
-            strict=True,
-        ):
-            self._written[prompt] = source
+        fresh = rows.drop_columns([OTHER_IDS]).filter(pa.array(is_new, pa.bool_()))
+        if fresh.num_rows:
+            adopt(self._connection, prompts, fresh)
+            self._rename(fresh)
+        self._keep_other_ids(
+            [(prompt, name) for prompt, source, others in named for name in (source, *others)]
+        )
+        for (prompt, source, _), is_written in zip(named, is_new, strict=True):
+            if is_written:
+                self._written[prompt] = source
 
     def write_file(
         self, batches: Iterator[PromptBatch], progress: Progress | None = None
@@ -158,7 +175,9 @@ class PromptWriter:
         try:
             smaller = self._connection.execute(
                 """
-                select known.* replace (incoming.source_prompt_id as source_prompt_id)
+                select
+                    known.* replace (incoming.source_prompt_id as source_prompt_id),
+                    known.source_prompt_id as former_id
                 from calibrary_prompts as incoming
                 inner join raw.prompts as known
                     on incoming.study_name = known.study_name
@@ -173,7 +192,52 @@ class PromptWriter:
         finally:
             self._connection.unregister("calibrary_prompts")
         if smaller.num_rows:
-            upsert(self._connection, prompts, smaller, update=["source_prompt_id"])
+            former = zip(
+                smaller.column("prompt_id").to_pylist(),
+                smaller.column("former_id").to_pylist(),
+                strict=True,
+            )
+            renamed = smaller.drop_columns(["former_id"])
+            upsert(self._connection, prompts, renamed, update=["source_prompt_id"])
+            self._keep_other_ids(list(former))
+
+    def _keep_other_ids(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Keep the ids of prompts that go by another: later files may use any of them."""
+        found = list(
+            dict.fromkeys(
+                pair for pair in pairs if pair[0] != pair[1] and pair not in self._kept_ids
+            )
+        )
+        if not found:
+            return
+        incoming = pa.table(
+            {
+                "prompt_id": pa.array([prompt for prompt, _ in found], pa.string()),
+                "source_prompt_id": pa.array([name for _, name in found], pa.string()),
+            }
+        )
+        self._connection.register("calibrary_prompt_ids", incoming)
+        try:
+            others = self._connection.execute(
+                """
+                select
+                    known.study_name,
+                    incoming.source_prompt_id,
+                    incoming.prompt_id,
+                    $ingest_id as ingest_id
+                from calibrary_prompt_ids as incoming
+                inner join raw.prompts as known
+                    on incoming.prompt_id = known.prompt_id
+                    and incoming.source_prompt_id <> known.source_prompt_id
+                where known.study_name = $study_name
+                """,
+                {"ingest_id": self._ingest.ingest_id, "study_name": self._ingest.study_name},
+            ).to_arrow_table()
+        finally:
+            self._connection.unregister("calibrary_prompt_ids")
+        if others.num_rows:
+            adopt(self._connection, other_prompt_ids, others)
+        self._kept_ids.update(found)
 
 
 def _is_better(prompt: str, source: str, known: str) -> bool:
@@ -196,11 +260,23 @@ def _prompts_without_text(connection: duckdb.DuckDBPyConnection, study_name: str
 def study_prompts(connection: duckdb.DuckDBPyConnection, study_name: str) -> dict[str, list[str]]:
     """Return the prompts with a text that finished ingests brought, by their id in the file."""
     rows = connection.execute(
-        "select prompts.source_prompt_id, list(prompts.prompt_id order by prompts.prompt_id) "
-        "from raw.prompts as prompts "
-        "inner join raw.ingests as ingests on prompts.ingest_id = ingests.ingest_id "
-        "where prompts.study_name = $name and prompts.prompt_text is not null "
-        "and ingests.status = 'done' group by prompts.source_prompt_id",
+        """
+        select
+            named.source_prompt_id,
+            list(distinct prompts.prompt_id order by prompts.prompt_id)
+        from (
+            select study_name, prompt_id, source_prompt_id, ingest_id from raw.prompts
+            union all by name
+            select * from raw.other_prompt_ids
+        ) as named
+        inner join raw.prompts as prompts
+            on named.study_name = prompts.study_name and named.prompt_id = prompts.prompt_id
+        inner join raw.ingests as ingests on named.ingest_id = ingests.ingest_id
+        where named.study_name = $name
+            and prompts.prompt_text is not null
+            and ingests.status = 'done'
+        group by named.source_prompt_id
+        """,
         {"name": study_name},
     ).fetchall()
     return {str(source): list(found) for source, found in rows}

@@ -62,7 +62,8 @@ class StageReport:
         lines = []
         for report in self.reports:
             if not report.is_new:
-                lines.append(f"{self.study_name}: already ingested, nothing new.")
+                lines.append(f"{self.study_name}: already ingested, no record is new.")
+                lines += [f"  note: {note}" for note in report.notes]
                 continue
             lines.append(
                 f"{self.study_name}: {report.row_count:,} records read, "

@@ -22,6 +22,7 @@ from flows.ingest_ledger import (
     bulk_loading,
     describe_ingest,
     done_row_count,
+    earlier_version_notes,
     finish_ingest,
     ingest_reject_counts,
     known_copies,
@@ -91,7 +92,7 @@ def ingest_stories(
     else:
         selected = select_stories(connection, settings) if is_selecting else None
     counts = ingest_reject_counts(connection, ingest)
-    notes = list(source.notes)
+    notes = [*source.notes, *(earlier_version_notes(connection, ingest) if is_new else ())]
     if selected is not None:
         counts += Counter(selected.reject_counts)
         notes.append(

@@ -19,6 +19,7 @@ from flows.ingest_ledger import (
     begin_ingest,
     describe_ingest,
     done_row_count,
+    earlier_version_notes,
     finish_ingest,
     register_study,
 )
@@ -74,7 +75,8 @@ def ingest_diversity_vectors(
         inserted += adopt(connection, diversity_vectors, rows)
     register_study(connection, settings)
     finish_ingest(connection, ingest, row_count)
-    return IngestReport(ingest.ingest_id, True, row_count, inserted, notes=source.notes)
+    notes = (*source.notes, *earlier_version_notes(connection, ingest))
+    return IngestReport(ingest.ingest_id, True, row_count, inserted, notes=notes)
 
 
 def _agreeing_vectors(
@@ -86,8 +88,16 @@ def _agreeing_vectors(
     for batch in source.read_vectors():
         for vector in batch.vectors:
             known = first.setdefault((vector.source_prompt_id, vector.story_source_name), vector)
+            where = f"line {known.line_number} of {known.file_name}"
             if known.values != vector.values:
-                raise _disagreement(vector, known, f"line {known.line_number} of {known.file_name}")
+                raise _disagreement(vector, known, where)
+            if known.story_count != vector.story_count:
+                raise InvalidVectorError(
+                    f"a vector must have one story count, prompt {vector.source_prompt_id!r} of "
+                    f"{vector.story_source_name} has {known.story_count} on {where} and "
+                    f"{vector.story_count} on line {vector.line_number} of {vector.file_name}; "
+                    "keep one of them."
+                )
         record_count += batch.record_count
         if progress is not None:
             progress(batch.record_count, batch.byte_count)

@@ -24,6 +24,9 @@ from warehouse.connection import open_snapshot
 
 LONGEST_CELL = 120
 
+_READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+"""The snapshot is read-only whatever comes, but COPY would write files elsewhere."""
+
 
 class QueryError(CalibraryError):
     """The SQL could not be answered from the snapshot."""
@@ -56,6 +59,11 @@ def answer(home: Path, sql: str) -> pa.Table:
                 raise QueryError(
                     f"a query must be one SQL statement, got {len(statements)}; "
                     "give them one at a time."
+                )
+            if statements[0].type not in _READING:
+                raise QueryError(
+                    "a query must read, such as select, describe or explain, got a statement of "
+                    f"type {statements[0].type.name}; a file is written with --parquet or --csv."
                 )
             relation = connection.execute(statements[0])
             return relation.to_arrow_table()

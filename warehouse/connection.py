@@ -79,6 +79,8 @@ def open_warehouse(
             )
         with translated(path, is_opening=True):
             _create(path)
+    if not read_only:
+        remove_leftovers(path, _PURPOSE)
     connection = _connect_current(path, read_only=read_only)
     try:
         with translated(path):

@@ -36,11 +36,15 @@ def log_path(path: Path) -> Path:
 def is_absent(path: Path) -> bool:
     """Say whether no warehouse was ever finished at *path*.
 
-    A file whose creation was interrupted has 0, 4,096 or 8,192 bytes and never opens again.
+    A file whose creation was interrupted has 0, 4,096 or 8,192 bytes and never opens again. A
+    short file without DuckDB's mark was never DuckDB's: it is not absent, and not ours to replace.
     """
     if not path.exists():
         return True
-    return path.stat().st_size < SMALLEST_WHOLE_FILE and not log_path(path).exists()
+    if path.stat().st_size >= SMALLEST_WHOLE_FILE or log_path(path).exists():
+        return False
+    head = path.read_bytes()
+    return not head.strip(b"\0") or head[8:12] == b"DUCK"
 
 
 def aside_path(path: Path, purpose: str) -> Path:

@@ -16,15 +16,41 @@ from pathlib import Path
 
 import duckdb
 import sqlalchemy as sa
+from duckdb_sqlalchemy import Dialect
 
 from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseNewerError
 from warehouse.files import connect, sync
-from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
+from warehouse.schema import (
+    RAW_SCHEMA,
+    SCHEMA_VERSION,
+    metadata,
+    other_prompt_ids,
+    schema_versions,
+)
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
-STEPS: Mapping[int, Step] = {}
-"""Step to each version from the one before; version 1 is what `create_tables` makes."""
+
+def adding(*tables: sa.Table) -> Step:
+    """Return the step that makes *tables*, new in its version, with their comments."""
+
+    def step(connection: duckdb.DuckDBPyConnection) -> None:
+        for table in tables:
+            statements: list[sa.schema.ExecutableDDLElement] = [
+                sa.schema.CreateTable(table, if_not_exists=True),
+                sa.schema.SetTableComment(table),
+                *(sa.schema.SetColumnComment(column) for column in table.columns),
+            ]
+            for statement in statements:
+                connection.execute(str(statement.compile(dialect=_DIALECT)))
+
+    return step
+
+
+_DIALECT = Dialect()
+
+STEPS: Mapping[int, Step] = {2: adding(other_prompt_ids)}
+"""Step to each version from the one before."""
 
 
 def utc_now() -> datetime:

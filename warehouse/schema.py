@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 RAW_SCHEMA = "raw"
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the tables below; raised together with a step in `warehouse.migrations`."""
 
 metadata = sa.MetaData(schema=RAW_SCHEMA)
@@ -214,6 +214,16 @@ prompts = sa.Table(
     ),
     _must("ingest_id", sa.String, "Ingest that brought the prompt."),
     comment="One row per prompt of a study, rejected ones included.",
+)
+
+other_prompt_ids = sa.Table(
+    "other_prompt_ids",
+    metadata,
+    _key("study_name", "Study that the prompt belongs to."),
+    _key("source_prompt_id", "A further id of the prompt, in some file."),
+    _key("prompt_id", "The prompt."),
+    _must("ingest_id", sa.String, "Ingest that brought the id."),
+    comment="One row per id of a prompt beside the one it goes by: one text under several ids.",
 )
 
 texts = sa.Table(

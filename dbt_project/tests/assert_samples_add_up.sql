@@ -58,7 +58,9 @@ sets_that_do_not_add_up as (
             samples.study_name = story_sources_sampled.study_name
             and samples.story_source_name = story_sources_sampled.story_source_name
 
-    where samples.sample_index < story_sources_sampled.samples_per_prompt
+    where
+        samples.sample_index
+        < story_sources_sampled.first_sample_index + story_sources_sampled.samples_per_prompt
 
     group by 1, 2, 3
 

@@ -32,6 +32,9 @@ STOP_REASONS = {
 
 LARGEST_INTEGER = (1 << 31) - 1
 
+LARGEST_SAMPLE_INDEX = 9_999
+"""Every sample up to the largest is asked for, so one absurd index would ask for billions."""
+
 LABELS = ("language_model_revision", "quantization", "template_name")
 COUNTS = ("prompt_token_count", "story_token_count")
 
@@ -192,6 +195,11 @@ def _strategy_column(names: Sequence[str], layout: GenerationsLayout, place: Pla
             Place(place.path, hint),
             is_needed=True,
         )
+    if "/" in layout.decoding_strategy:
+        raise MissingColumnError(
+            f"a decoding strategy's name must have no slash, got {layout.decoding_strategy!r}; "
+            "a story source is called LANGUAGE MODEL/DECODING STRATEGY."
+        )
     if layout.decoding_strategy_column is not None:
         raise MissingColumnError(
             "the decoding strategy must come from one place, got a constant "
@@ -199,6 +207,28 @@ def _strategy_column(names: Sequence[str], layout: GenerationsLayout, place: Pla
             "give one of --decoding-strategy and --decoding-strategy-column."
         )
     return None
+
+
+@dataclass
+class _Numbering:
+    """Holds a file to one way of numbering: every record gives its sample index, or none does."""
+
+    column: str | None
+    is_given: bool | None = None
+
+    def checked(self, batch: RecordBatch, found: Sequence[int | None]) -> Sequence[int | None]:
+        """Return *found*; numbers made up for some records could be those of others."""
+        for index, value in enumerate(found):
+            if self.is_given is None:
+                self.is_given = value is not None
+            elif self.is_given != (value is not None):
+                raise InvalidRecordError(
+                    f"every record or none must have a sample index in {self.column!r}, "
+                    f"{values.place(batch, index)} has {'none' if value is None else value} and "
+                    f"those before it {'have one' if self.is_given else 'have none'}; "
+                    "number all of them, or leave the column out."
+                )
+        return found
 
 
 def _batches(
@@ -209,6 +239,7 @@ def _batches(
     known: Counter[str],
 ) -> Iterator[GenerationBatch]:
     wanted = columns.wanted()
+    numbering = _Numbering(columns.sample_index)
     for batch in read_records(file, delimiter=layout.delimiter, columns=wanted):
         nothing: Sequence[str | None] = [None] * len(batch.records)
         yield GenerationBatch(
@@ -221,8 +252,11 @@ def _batches(
             texts=values.texts(batch, columns.text),
             language_model_names=_language_models(batch, columns, layout.language_model),
             decoding_strategy_names=_strategies(batch, columns, layout.decoding_strategy),
-            sample_indexes=values.integers(
-                batch, columns.sample_index, minimum=0, maximum=LARGEST_INTEGER
+            sample_indexes=numbering.checked(
+                batch,
+                values.integers(
+                    batch, columns.sample_index, minimum=0, maximum=LARGEST_SAMPLE_INDEX
+                ),
             ),
             seeds=values.integers(batch, columns.seed, maximum=values.LARGEST_BIGINT),
             stop_reasons=_stop_reasons(batch, columns.stop_reason, unknown, known),
@@ -253,7 +287,8 @@ def _strategies(batch: RecordBatch, columns: _Columns, constant: str | None) -> 
     if constant is not None:
         return [constant] * len(batch.records)
     column = columns.decoding_strategy
-    return _present(batch, values.names(batch, column), column, "a decoding strategy")
+    found = values.strategy_names(batch, column)
+    return _present(batch, found, column, "a decoding strategy")
 
 
 def _present(

@@ -49,12 +49,7 @@ def texts(batch: RecordBatch, column: str) -> list[str | None]:
     if not set(map(type, values)) <= {str, type(None)}:
         index = next(i for i, value in enumerate(values) if not isinstance(value, str | None))
         raise _wrong(batch, index, column, "text", values[index])
-    if any("\0" in value for value in values if value):
-        index = next(i for i, value in enumerate(values) if value and "\0" in value)
-        raise InvalidRecordError(
-            f"column {column!r} must hold no NUL character, {place(batch, index)} has one; "
-            "remove it."
-        )
+    _refuse_nul(batch, column, values)
     return values
 
 
@@ -65,6 +60,7 @@ def ids(batch: RecordBatch, column: str) -> list[str | None]:
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise _wrong(batch, index, column, "text or a whole number", value)
         found.append(None if value is None or value == "" else str(value))
+    _refuse_nul(batch, column, found)
     return found
 
 
@@ -75,6 +71,20 @@ def names(batch: RecordBatch, column: str | None) -> list[str | None]:
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             raise _wrong(batch, index, column or "", "text", value)
         found.append(None if value is None or value == "" else str(value))
+    _refuse_nul(batch, column, found)
+    return found
+
+
+def strategy_names(batch: RecordBatch, column: str | None) -> list[str | None]:
+    """Return names of decoding strategies: `names` without a slash.
+
+    A story source is called LANGUAGE MODEL/DECODING STRATEGY, and language models have slashes of
+    their own: ``a/b`` with ``c`` must not be called like ``a`` with ``b/c``.
+    """
+    found = names(batch, column)
+    for index, name in enumerate(found):
+        if name is not None and "/" in name:
+            raise _wrong(batch, index, column or "", "names without a slash", name)
     return found
 
 
@@ -97,11 +107,20 @@ def numbers(batch: RecordBatch, column: str | None, *, minimum: float) -> list[f
         if value is None or value == "":
             found.append(None)
             continue
-        number = _float(value)
+        number = number_in(value)
         if number is None or not math.isfinite(number) or number < minimum:
             raise _wrong(batch, index, column or "", f"a number of at least {minimum:g}", value)
         found.append(number)
     return found
+
+
+def _refuse_nul(batch: RecordBatch, column: str | None, found: Sequence[str | None]) -> None:
+    if any("\0" in value for value in found if value):
+        index = next(i for i, value in enumerate(found) if value and "\0" in value)
+        raise InvalidRecordError(
+            f"column {column!r} must hold no NUL character, {place(batch, index)} has one; "
+            "remove it."
+        )
 
 
 def place(batch: RecordBatch, index: int) -> str:
@@ -112,19 +131,25 @@ def place(batch: RecordBatch, index: int) -> str:
 def _integer(
     batch: RecordBatch, index: int, column: str | None, value: Any, minimum: int, maximum: int
 ) -> int:
-    number = _float(value)
+    number = number_in(value)
     try:
         whole = int(value) if number is not None and number == int(number) else None
     except (ValueError, OverflowError):
         whole = int(number) if number is not None and number.is_integer() else None
     if isinstance(value, bool) or whole is None or not minimum <= whole <= maximum:
-        kind = "a whole number" if minimum < 0 else f"a whole number of at least {minimum}"
+        kind = "a whole number"
+        if minimum > SMALLEST_BIGINT:
+            kind += f" from {minimum} to {maximum:,}"
         raise _wrong(batch, index, column or "", kind, value)
     return whole
 
 
-def _float(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
+    """Return the number that *value* is or writes out in plain digits, else None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    # Python reads "1_0" and the digits of every script; in a data file they are slips.
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
         return None
     try:
         return float(value)

@@ -6,7 +6,6 @@ agree, and enter once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -193,7 +192,7 @@ def _labels(batch: RecordBatch, columns: _Columns) -> list[tuple[str, str] | tup
             for index, name in enumerate(values.names(batch, columns.story_source))
         ]
     models = values.names(batch, columns.language_model)
-    strategies = values.names(batch, columns.decoding_strategy)
+    strategies = values.strategy_names(batch, columns.decoding_strategy)
     found: list[tuple[str, str] | tuple[None, None]] = []
     for index, (model, strategy) in enumerate(zip(models, strategies, strict=True)):
         if model is not None and model.lower() == HUMAN and not columns.human_axes:
@@ -235,13 +234,8 @@ def _axis_values(batch: RecordBatch, columns: Sequence[str]) -> list[tuple[float
 
 
 def _in_unit_interval(batch: RecordBatch, index: int, column: str, value: object) -> float:
-    number = math.nan
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-    if not 0.0 <= number <= 1.0:  # also where it is not a number
+    number = values.number_in(value)
+    if number is None or not 0.0 <= number <= 1.0:  # also where it is NaN
         shown = "nothing" if value is None or value == "" else repr(value)[:60]
         raise InvalidVectorError(
             f"column {column!r} must hold numbers in [0, 1], got {shown} on "

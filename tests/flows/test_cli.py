@@ -82,7 +82,7 @@ def test_global_options_mean_the_same_before_and_after_the_command(
         ("selec 1", "syntax error"),
         ("select 1; select 2", "got 2"),
         ("select * from nowhere", "nowhere"),
-        ("create table t as select 1", "read-only"),
+        ("create table t as select 1", "must read"),
         ("", "got 0"),
     ],
 )

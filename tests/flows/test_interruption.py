@@ -180,3 +180,18 @@ def test_a_killed_build_leaves_the_snapshot_as_it_was_and_the_next_one_is_whole(
         "select count(*) from marts.dim_publications"
     )
     assert publications.fetchone() == (2,)
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0, 1.5])
+def test_ctrl_c_while_a_command_starts_is_one_sentence(tmp_path: Path, seconds: float) -> None:
+    process = start(
+        tmp_path / "home",
+        "query",
+        "select sum(i * j) from range(1000000) a(i), range(1000000) b(j)",
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert len(errors.splitlines()) == 1 and errors.startswith("calibrary: ")
+    assert output == ""

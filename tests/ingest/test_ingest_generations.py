@@ -140,6 +140,41 @@ def test_missing_sample_indexes_are_numbered_in_the_order_of_the_file(
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sample_index": 10_000}, "a whole number from 0 to 9,999, got 10000 on line 2"),
+        ({"sample_index": "0_1"}, "got '0_1' on line 2"),
+        ({"sample_index": "\u0661"}, "got '\u0661' on line 2"),
+        ({"sample_index": None}, "line 2 of g.jsonl has none and those before it have one"),
+        ({"strategy": "a/b"}, "column 'strategy' must hold names without a slash, got 'a/b' on"),
+        ({"model": "a\0b"}, "column 'model' must hold no NUL character, line 2 of g.jsonl has"),
+        ({"prompt_id": "a\0b"}, "column 'prompt_id' must hold no NUL character, line 2 of"),
+    ],
+)
+def test_a_value_that_could_be_read_in_two_ways_is_refused_with_its_line(
+    tmp_path: Path,
+    warehouse: Connection,
+    small: StudySettings,
+    changes: dict[str, Any],
+    sentence: str,
+) -> None:
+    records = generation_records()
+    records[1].update(changes)
+    path = write_jsonl(tmp_path / "g.jsonl", records)
+    with pytest.raises(InvalidRecordError) as error:
+        ingest(warehouse, small, path)
+    assert sentence in str(error.value)
+
+
+def test_a_constant_strategy_with_a_slash_is_refused(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    path = write_jsonl(tmp_path / "g.jsonl", generation_records())
+    with pytest.raises(MissingColumnError, match="no slash, got 'a/b'"):
+        ingest(warehouse, small, path, decoding_strategy="a/b")
+
+
 def test_a_sample_twice_is_one_row_and_with_another_text_a_reject(
     tmp_path: Path, warehouse: Connection, small: StudySettings
 ) -> None:
@@ -160,6 +195,14 @@ def test_a_sample_twice_is_one_row_and_with_another_text_a_reject(
         warehouse,
         "select text from raw.stories inner join raw.texts using (text_id) where line_number = 2",
     ) == [("Generated 0 1",)]
+    # An edited file of the same name: the changed text is a reject, not lost without a word.
+    edited = [dict(records[0], text="Edited text"), *records[1:8]]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", edited))
+    assert report.reject_counts == {"duplicate_sample": 1}
+    assert report.notes == (
+        "another version of g.jsonl is in tiny already, and its records stay beside the new "
+        "ones; for a study of this version alone, give another --name",
+    )
     # Another file with the same request and another text: the finished one stays.
     other = write_jsonl(tmp_path / "h.jsonl", [dict(records[0], text="Third text")])
     assert ingest(warehouse, small, other).reject_counts == {"duplicate_sample": 1}
@@ -182,6 +225,33 @@ def test_prompt_ids_find_the_prompts_of_the_study(
         warehouse, "select line_number, detail from raw.rejects where reason = 'unknown_prompt'"
     ) == [(9, "No prompt in the study has the id 'unheard'.")]
     assert rows(warehouse, "select count(distinct prompt_id) from raw.stories") == [(4,)]
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_every_id_of_a_prompt_finds_it(
+    tmp_path: Path, warehouse: Connection, small: StudySettings, order: tuple[str, str]
+) -> None:
+    """One text under two ids, in one file or in two: records of either id are of one prompt."""
+    prompts = [{"prompt_id": f"p{i}", "prompt": f"Prompt number {i}"} for i in range(4)]
+    prompts += [{"prompt_id": name, "prompt": "One text"} for name in (*order, "c")]
+    first = [dict(record, prompt_id=record["prompt_id"]) for record in generation_records()]
+    for name, known in (("p.jsonl", prompts[:5]), ("q.jsonl", prompts[5:])):
+        ingest(
+            warehouse,
+            small,
+            write_jsonl(tmp_path / f"g{name}", [dict(r, seed=ord(name[0])) for r in first]),
+            prompts=str(write_jsonl(tmp_path / name, [*prompts[:4], *known])),
+        )
+    records = [
+        {"prompt_id": name, "model": "m", "strategy": "t", "text": f"Text of {name}"}
+        for name in ("a", "b", "c")
+    ]
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", records))
+    assert (report.inserted_count, report.reject_counts) == (3, {})
+    assert rows(
+        warehouse,
+        "select distinct prompt_id from raw.stories where language_model_name = 'm'",
+    ) == [(prompt_id("One text"),)]
 
 
 def test_prompt_ids_find_the_prompts_of_a_second_file(
@@ -277,13 +347,13 @@ BAD_GENERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception]
         {"sample_index": -1},
         {},
         InvalidRecordError,
-        "column 'sample_index' must hold a whole number of at least 0, got -1 on line 1 of g.jsonl",
+        "column 'sample_index' must hold a whole number from 0 to 9,999, got -1 on line 1 of g.jsonl",
     ),
     "half a sample": (
         {"sample_index": 1.5},
         {},
         InvalidRecordError,
-        "must hold a whole number of at least 0, got 1.5 on line 1",
+        "must hold a whole number from 0 to 9,999, got 1.5 on line 1",
     ),
     "a seed of words": (
         {"seed": "x"},

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
@@ -34,6 +35,8 @@ def fail(connection: duckdb.DuckDBPyConnection) -> None:
 STEPS = {SCHEMA_VERSION + 1: add_language, SCHEMA_VERSION + 2: add_author}
 LATEST = SCHEMA_VERSION + 2
 
+TABLES_AFTER_VERSION_1 = ("other_prompt_ids",)
+
 
 @pytest.fixture
 def made(work: Path) -> Path:
@@ -55,6 +58,34 @@ def columns(path: Path) -> list[str]:
 
 def test_a_new_file_is_of_the_current_version(made: Path) -> None:
     assert versions(made) == [SCHEMA_VERSION]
+
+
+def test_a_file_of_version_1_becomes_what_a_new_one_is(made: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older.duckdb"
+    shutil.copy2(made, older)
+    with closing(duckdb.connect(older)) as connection:
+        for table in TABLES_AFTER_VERSION_1:
+            connection.execute(f"drop table raw.{table}")
+        connection.execute("update raw.schema_versions set version = 1")
+    with open_warehouse(older):
+        pass
+    assert versions(older) == list(range(1, SCHEMA_VERSION + 1))
+    assert catalogue(older) == catalogue(made)
+
+
+def catalogue(path: Path) -> list[object]:
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        return [
+            connection.execute(query).fetchall()
+            for query in (
+                "select table_name, column_name, data_type, is_nullable, comment "
+                "from duckdb_columns() where schema_name = 'raw' order by all",
+                "select table_name, constraint_type, constraint_text from duckdb_constraints() "
+                "where schema_name = 'raw' order by all",
+                "select table_name, comment from duckdb_tables() where schema_name = 'raw' "
+                "order by all",
+            )
+        ]
 
 
 def test_an_older_file_is_carried_forward_step_by_step_and_keeps_its_rows(made: Path) -> None:

@@ -73,7 +73,9 @@ requested_samples as (
         study_name,
         prompt_id,
         story_source_name,
-        cast(unnest(range(samples_per_prompt)) as integer) as sample_index
+        cast(
+            unnest(range(first_sample_index, first_sample_index + samples_per_prompt)) as integer
+        ) as sample_index
 
     from requested_sets
 

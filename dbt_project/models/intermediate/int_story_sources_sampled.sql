@@ -17,6 +17,8 @@ largest_sample_indices as (
     select
         study_name,
         story_source_name,
+        -- Programs number samples from 0 or from 1.
+        case when min(sample_index) = 1 then 1 else 0 end as first_sample_index,
         max(sample_index) as largest_sample_index
 
     from stories
@@ -34,8 +36,12 @@ story_sources_sampled as (
         largest_sample_indices.story_source_name,
         -- Where the study does not say, only the story source itself can: others may have had more.
         coalesce(
-            studies.samples_per_prompt, largest_sample_indices.largest_sample_index + 1
+            studies.samples_per_prompt,
+            largest_sample_indices.largest_sample_index
+            - largest_sample_indices.first_sample_index
+            + 1
         ) as samples_per_prompt,
+        largest_sample_indices.first_sample_index,
         studies.samples_per_prompt is not null as is_stated
 
     from largest_sample_indices
