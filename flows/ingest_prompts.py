@@ -14,7 +14,6 @@ from udfs.identity import prompt_id
 from warehouse.schema import other_prompt_ids, prompts
 from warehouse.writers import adopt, upsert
 
-
 OTHER_IDS = "other_source_prompt_ids"
 
 

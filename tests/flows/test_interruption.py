@@ -193,5 +193,6 @@ def test_ctrl_c_while_a_command_starts_is_one_sentence(tmp_path: Path, seconds: 
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert len(errors.splitlines()) == 1 and errors.startswith("calibrary: ")
+    assert len(errors.splitlines()) == 1
+    assert errors.startswith("calibrary: ")
     assert output == ""

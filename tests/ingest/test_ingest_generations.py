@@ -347,7 +347,7 @@ BAD_GENERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception]
         {"sample_index": -1},
         {},
         InvalidRecordError,
-        "column 'sample_index' must hold a whole number from 0 to 9,999, got -1 on line 1 of g.jsonl",
+        "must hold a whole number from 0 to 9,999, got -1 on line 1 of g.jsonl",
     ),
     "half a sample": (
         {"sample_index": 1.5},
