@@ -10,6 +10,7 @@ import typer
 from flows.command import CommandContext, with_global_options
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
 from flows.ingest_stages import StudyChanges, ingest_named
+from flows.study import ALL
 
 ingest_app = typer.Typer(
     help="Bring stories, generations or ready vectors into the warehouse.",
@@ -60,7 +61,7 @@ def stories_command(
     split: Annotated[str | None, typer.Option("--split", help="Split of a hub data set.")] = None,
     stories_per_prompt: Annotated[int | None, typer.Option("--stories-per-prompt")] = None,
     prompt_count: Annotated[
-        int | None, typer.Option("--prompt-count", help="Prompts kept at most.")
+        str | None, typer.Option("--prompt-count", help="Prompts kept at most, or all.")
     ] = None,
     minimum_prompt_characters: Annotated[
         int | None, typer.Option("--minimum-prompt-characters")
@@ -91,7 +92,7 @@ def stories_command(
     )
     changes: StudyChanges = {
         "stories_per_prompt": stories_per_prompt,
-        "prompt_count": prompt_count,
+        "prompt_count": _count_or_all(prompt_count),
         "minimum_prompt_characters": minimum_prompt_characters,
         "maximum_prompt_characters": maximum_prompt_characters,
         "minimum_story_tokens": minimum_story_tokens,
@@ -200,6 +201,14 @@ def _ingest(
     chosen = _name_of(layout.path) if name is None else name
     report = ingest_named(context.settings, chosen, layout, changes)
     context.show(report.as_record(), report.as_text())
+
+
+def _count_or_all(given: str | None) -> int | str | None:
+    if given is None or given == ALL:
+        return given
+    if not (given.isascii() and given.isdecimal()):
+        raise typer.BadParameter(f"--prompt-count must be a whole number or all, got {given!r}.")
+    return int(given)
 
 
 def _name_of(path: str) -> str:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from flows.corpora.selection import Selection, select, selection_id
 from flows.corpora.selection_rules import SelectionRules
-from flows.ingest_ledger import Progress, register_study
+from flows.ingest_ledger import register_study
+from flows.progress import REPORTER
 from flows.study import StudySettings
 from udfs.identity import content_id
 from udfs.packaged_models import load_tokenizer
@@ -120,7 +121,6 @@ left join raw.text_token_counts as text_token_counts
 def select_stories(
     connection: duckdb.DuckDBPyConnection,
     settings: StudySettings,
-    progress: Progress | None = None,
 ) -> SelectionReport:
     """Make the study's selection what its settings and its finished ingests say.
 
@@ -131,7 +131,7 @@ def select_stories(
     SelectionError
         Fewer than four prompts survive; the selection the study had stays.
     """
-    counted = count_tokens(connection, settings, None, progress)
+    counted = count_tokens(connection, settings, None)
     written = write_selection(connection, settings, None)
     register_study(connection, settings)
     return adopt_selection(connection, settings, written, counted)
@@ -141,7 +141,6 @@ def count_tokens(
     connection: duckdb.DuckDBPyConnection,
     settings: StudySettings,
     ingest_id: str | None,
-    progress: Progress | None = None,
 ) -> int:
     """Count the tokens of the texts that the rule looks at and that are not counted yet."""
     limits = ("minimum_prompt_characters", "maximum_prompt_characters", "tokenizer_name")
@@ -156,32 +155,30 @@ def count_tokens(
     if not missing.num_rows:
         return 0
     tokenizer = load_tokenizer(settings.tokenizer_name)
-    for part, byte_count in _parts(missing):
-        texts = _read_part(connection, part)
-        counts = pa.table(
-            {
+    size = int(missing.num_rows)
+    with REPORTER.get().track("Counting story tokens", size, "texts") as advance:
+        for part in _parts(missing):
+            texts = _read_part(connection, part)
+            counts = tokenizer.count(texts.column("text").to_pylist())
+            rows = {
                 "text_id": texts.column("text_id"),
                 "tokenizer_name": pa.array([settings.tokenizer_name] * texts.num_rows),
-                "token_count": pa.array(
-                    tokenizer.count(texts.column("text").to_pylist()), pa.int32()
-                ),
+                "token_count": pa.array(counts, pa.int32()),
             }
-        )
-        upsert(connection, text_token_counts, counts)
-        if progress is not None:
-            progress(texts.num_rows, byte_count)
-    return int(missing.num_rows)
+            upsert(connection, text_token_counts, pa.table(rows))
+            advance(texts.num_rows)
+    return size
 
 
-def _parts(missing: pa.Table) -> Iterator[tuple[pa.Table, int]]:
+def _parts(missing: pa.Table) -> Iterator[pa.Table]:
     """Cut *missing* into neighbouring rows of about `TOKEN_BATCH_BYTES`."""
     start = size = 0
     for index, byte_count in enumerate(missing.column("byte_count").to_pylist()):
         if index > start and (size + byte_count > TOKEN_BATCH_BYTES or index - start == BATCH_ROWS):
-            yield missing.slice(start, index - start), size
+            yield missing.slice(start, index - start)
             start, size = index, 0
         size += byte_count
-    yield missing.slice(start), size
+    yield missing.slice(start)
 
 
 def _read_part(connection: duckdb.DuckDBPyConnection, part: pa.Table) -> pa.Table:
@@ -218,15 +215,7 @@ def write_selection(
     SelectionError
         Fewer than four prompts survive; nothing is written.
     """
-    rules = SelectionRules(
-        **{name: getattr(settings, name) for name in SelectionRules.__dataclass_fields__}
-    )
-    keys = {"study_name": settings.study_name, "ingest_id": ingest_id}
-    prompts = connection.execute(_PROMPTS, keys).to_arrow_table()
-    limits = ("minimum_prompt_characters", "maximum_prompt_characters", "tokenizer_name")
-    stories = connection.execute(
-        _STORIES, {**keys, **{name: getattr(settings, name) for name in limits}}
-    ).to_arrow_table()
+    rules, prompts, stories = _candidates(connection, settings, ingest_id)
     identity = selection_id(settings.study_name, rules, prompts, stories)
     if identity == current_selection_id(connection, settings.study_name):
         return WrittenSelection(identity, None)
@@ -237,6 +226,30 @@ def write_selection(
     upsert(connection, story_selections, rows)
     _write_rejects(connection, settings.study_name, identity, selection)
     return WrittenSelection(identity, selection.drawn)
+
+
+def selection_is_current(connection: duckdb.DuckDBPyConnection, settings: StudySettings) -> bool:
+    """Say whether the study's selection is the one of its settings and its finished ingests."""
+    known = current_selection_id(connection, settings.study_name)
+    if known is None:
+        return False
+    return known == selection_id(settings.study_name, *_candidates(connection, settings, None))
+
+
+def _candidates(
+    connection: duckdb.DuckDBPyConnection, settings: StudySettings, ingest_id: str | None
+) -> tuple[SelectionRules, pa.Table, pa.Table]:
+    """Return the rule, and the prompts and stories of the finished ingests and *ingest_id*."""
+    rules = SelectionRules(
+        **{name: getattr(settings, name) for name in SelectionRules.__dataclass_fields__}
+    )
+    keys = {"study_name": settings.study_name, "ingest_id": ingest_id}
+    prompts = connection.execute(_PROMPTS, keys).to_arrow_table()
+    limits = ("minimum_prompt_characters", "maximum_prompt_characters", "tokenizer_name")
+    stories = connection.execute(
+        _STORIES, {**keys, **{name: getattr(settings, name) for name in limits}}
+    ).to_arrow_table()
+    return rules, prompts, stories
 
 
 def adopt_selection(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import duckdb
-from pydantic import BaseModel
 
 from flows.corpora.files import find_files
 from flows.corpora.generation_inputs import open_generations
@@ -19,7 +18,7 @@ from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
-from flows.ingest_selection import current_selection_id
+from flows.ingest_selection import selection_is_current
 from flows.ingest_stories import ingest_stories
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
@@ -98,18 +97,22 @@ def ingest_study(settings: Settings, study: Study) -> StageReport:
 def layouts_of(study: Study) -> list[Layout]:
     """Return the inputs of *study* as the readers know them, paths seen from the study file."""
 
-    def located(entry: BaseModel) -> dict[str, Any]:
-        given = entry.model_dump()
-        places = {
-            name: study.resolve(given[name]) for name in ("path", "prompts") if given.get(name)
-        }
-        return given | places
-
-    return [
-        *(StoriesLayout(**located(entry)) for entry in study.stories),
-        *(GenerationsLayout(**located(entry)) for entry in study.generations),
-        *(VectorsLayout(**located(entry)) for entry in study.diversity_vectors),
+    found: list[Layout] = []
+    given_layouts: list[Layout] = [
+        *study.stories,
+        *study.generations,
+        *study.diversity_vectors,
     ]
+    for layout in given_layouts:
+        places = {
+            name: study.resolve(given)
+            for name in ("path", "prompts")
+            if (given := getattr(layout, name, None)) is not None
+        }
+        # Each of the three has a path, and those with prompts have that too.
+        located: Layout = replace(cast("Any", layout), **places)
+        found.append(located)
+    return found
 
 
 def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
@@ -117,8 +120,8 @@ def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
     settings = resolve_auto(study.settings)
     if read_study(connection, study.study_name) != settings:
         return False
-    # A process killed between the last row of an ingest and the selection leaves none.
-    if study.stories and current_selection_id(connection, study.study_name) is None:
+    # A process killed between the last row of an ingest and the selection leaves an older one.
+    if study.stories and not selection_is_current(connection, settings):
         return False
     return all(
         done_row_count(connection, _described(settings, layout)) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 
 import duckdb
 
@@ -71,6 +72,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
         There are no studies yet.
     """
     require_work_file(settings)
+    started_at = utc_now()
     path = work_path(settings.home)
     with open_warehouse(path, memory_limit=settings.memory_limit) as connection:
         row = connection.execute("select count(*) from raw.studies").fetchone()
@@ -95,13 +97,21 @@ def build_and_publish(settings: Settings) -> BuildReport:
         with open_warehouse(path) as connection:
             _forget(connection, publication_id)
             if isinstance(error, CalibraryError):
-                with recorded_run(connection, "build", None) as run:
-                    run.begin()
-                    run.end("failed", str(error))
+                _record(connection, started_at, "failed", str(error))
         raise
     with open_warehouse(path) as connection:
         _mark_published(connection, publication_id)
+        _record(connection, started_at, "done", f"{len(relations)} tables published")
     return BuildReport(True, str(target), relations)
+
+
+def _record(
+    connection: duckdb.DuckDBPyConnection, started_at: datetime, status: str, detail: str
+) -> None:
+    """Write the row of a build that ended; dbt had the file while it ran."""
+    with recorded_run(connection, "build", None) as run:
+        run.begin(started_at)
+        run.end(status, detail)
 
 
 def _announce(connection: duckdb.DuckDBPyConnection) -> str:

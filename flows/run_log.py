@@ -6,6 +6,7 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import duckdb
 
@@ -25,15 +26,21 @@ class RecordedRun:
     study_name: str | None
     row: dict[str, object] = field(default_factory=dict)
 
-    def begin(self) -> None:
-        """Write the row ``running``; a second call does nothing."""
+    def begin(self, started_at: datetime | None = None) -> None:
+        """Write the row ``running``; a second call does nothing.
+
+        Parameters
+        ----------
+        started_at : datetime, optional
+            UTC without a zone; now where not given.
+        """
         if self.row:
             return
         self.row = {
             "run_id": uuid.uuid4().hex,
             "command": self.command,
             "study_name": self.study_name,
-            "started_at": utc_now(),
+            "started_at": started_at or utc_now(),
             "finished_at": None,
             "status": "running",
             "detail": None,

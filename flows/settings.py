@@ -59,7 +59,7 @@ def load_settings(home: Path | None = None) -> Settings:
     Raises
     ------
     SettingsError
-        A variable has an unusable value; the sentence names it.
+        A variable has an unusable value, the sentence names it; or the home is a file.
     """
     try:
         settings = Settings() if home is None else Settings(home=home)
@@ -69,7 +69,13 @@ def load_settings(home: Path | None = None) -> Settings:
         raise SettingsError(
             f"{name} must be usable, got {first['input']!r}: {first['msg']}; change or unset it."
         ) from None
-    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+    chosen = settings.home.expanduser().absolute()
+    if chosen.exists() and not chosen.is_dir():
+        raise SettingsError(
+            f"the home must be a folder, got a file at {chosen}; choose another with --home or "
+            "CALIBRARY_HOME."
+        )
+    return settings.model_copy(update={"home": chosen})
 
 
 def prepare_home(settings: Settings) -> None:

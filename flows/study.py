@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
 from udfs.errors import CalibraryError
 
 DEFINITION_VERSION = "1"
 """Version of the definitions in `udfs`; raised whenever a published number would change."""
 
 SMALL_STUDY = Path(__file__).parent / "studies" / "small_study.yml"
+
+ALL = "all"
+"""On the command line, where no value means no change: keep every prompt."""
 
 StudyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
@@ -63,45 +69,12 @@ class StudySettings(StrictModel):
         return self
 
 
-class StoriesInput(StrictModel):
-    """Human stories: a file or folder, or a Hugging Face data set id."""
-
-    path: str
-    prompts: str | None = None
-    """A second file with the prompts, joined on the prompt id."""
-    prompt_id_column: str | None = None
-    prompt_column: str | None = None
-    text_column: str | None = None
-    delimiter: str | None = None
-    split: str | None = None
-    """Split of a Hugging Face data set."""
-
-
-class GenerationsInput(StrictModel):
-    """Texts produced elsewhere by language models."""
-
-    path: str
-    prompts: str | None = None
-    prompt_id_column: str | None = None
-    prompt_column: str | None = None
-    text_column: str | None = None
-    language_model: str | None = None
-    """A constant name, for a file of one language model."""
-    language_model_column: str | None = None
-    decoding_strategy: str | None = None
-    decoding_strategy_column: str | None = None
-    sample_index_column: str | None = None
-    seed_column: str | None = None
-    stop_reason_column: str | None = None
-    sampling_temperature_column: str | None = None
-    delimiter: str | None = None
-
-
-class DiversityVectorsInput(StrictModel):
-    """Ready diversity vectors, long or side by side."""
-
-    path: str
-    delimiter: str | None = None
+LAYOUTS: Mapping[str, type[StoriesLayout | GenerationsLayout | VectorsLayout]] = {
+    "stories": StoriesLayout,
+    "generations": GenerationsLayout,
+    "diversity_vectors": VectorsLayout,
+}
+"""What an entry of each section of inputs may say."""
 
 
 class Study(StrictModel):
@@ -109,9 +82,9 @@ class Study(StrictModel):
 
     study_name: StudyName
     description: str = ""
-    stories: tuple[StoriesInput, ...] = ()
-    generations: tuple[GenerationsInput, ...] = ()
-    diversity_vectors: tuple[DiversityVectorsInput, ...] = ()
+    stories: tuple[StoriesLayout, ...] = ()
+    generations: tuple[GenerationsLayout, ...] = ()
+    diversity_vectors: tuple[VectorsLayout, ...] = ()
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
@@ -166,23 +139,9 @@ def load_study(path: Path) -> Study:
     """
     document = _read_mapping(path)
     _refuse_unknown_keys(document, INPUT_KEYS | SETTING_KEYS, str(path))
-    for section, model in (
-        ("stories", StoriesInput),
-        ("generations", GenerationsInput),
-        ("diversity_vectors", DiversityVectorsInput),
-    ):
-        entries = document.get(section, [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise StudyError(
-                f"{section} must be a list of mappings that each have a path, "
-                f"got {entries!r} in {path}; write '- path: FILE'."
-            )
-        for entry in entries:
-            _refuse_unknown_keys(entry, frozenset(model.model_fields), f"{path}, {section}")
     chosen = {key: value for key, value in document.items() if key in SETTING_KEYS}
     inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
-    for section in ("stories", "generations", "diversity_vectors"):
-        inputs[section] = tuple(inputs.get(section, ()))
+    inputs |= {section: _layouts(path, section, document.get(section, [])) for section in LAYOUTS}
     try:
         settings = StudySettings(
             study_name=document.get("study_name", ""), study_file_name=path.name, **chosen
@@ -196,6 +155,25 @@ def load_study(path: Path) -> Study:
             "add stories, generations or diversity_vectors."
         )
     return study
+
+
+def _layouts(path: Path, section: str, entries: object) -> tuple[object, ...]:
+    """Return the inputs that *section* lists, checked."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise StudyError(
+            f"{section} must be a list of mappings that each have a path, "
+            f"got {entries!r} in {path}; write '- path: FILE'."
+        )
+    layout = LAYOUTS[section]
+    known = frozenset(field.name for field in fields(layout))
+    found = []
+    for entry in entries:
+        _refuse_unknown_keys(entry, known, f"{path}, {section}")
+        try:
+            found.append(layout(**entry))
+        except ValidationError as error:
+            raise StudyError(_validation_sentence(error, path, section)) from None
+    return tuple(found)
 
 
 def new_study(name: str) -> StudySettings:
@@ -216,14 +194,18 @@ def new_study(name: str) -> StudySettings:
 
 
 def settings_with(settings: StudySettings, **changes: object) -> StudySettings:
-    """Return *settings* with *changes* applied and checked; None means unchanged.
+    """Return *settings* with *changes* applied and checked; None means unchanged, `ALL` no limit.
 
     Raises
     ------
     StudyError
         A changed value is out of range.
     """
-    given = {name: value for name, value in changes.items() if value is not None}
+    given = {
+        name: None if value == ALL else value
+        for name, value in changes.items()
+        if value is not None
+    }
     try:
         return StudySettings(**{**settings.model_dump(), **given})
     except ValidationError as error:
@@ -259,9 +241,12 @@ def _refuse_unknown_keys(mapping: dict[str, Any], known: frozenset[str], place: 
             raise StudyError(f"every key must be known, got {key!r} in {place}; {hint}")
 
 
-def _validation_sentence(error: ValidationError, path: Path | None) -> str:
+def _validation_sentence(
+    error: ValidationError, path: Path | None, section: str | None = None
+) -> str:
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"]) or "settings"
+    names = [str(part) for part in first["loc"]]
+    name = ".".join(names if section is None else [section, *names]) or "settings"
     place = f" in {path}" if path is not None else ""
     got = "" if first["type"] == "missing" or not first["loc"] else f", got {first['input']!r}"
     return f"{name} must be valid{got}{place}: {first['msg']}."

@@ -13,7 +13,13 @@ from flows.corpora import values
 from flows.corpora.errors import InvalidRecordError, MissingColumnError
 from flows.corpora.files import InputFile, content_sha256, find_files
 from flows.corpora.layouts import GenerationsLayout, Place, find_column, split_columns
-from flows.corpora.records import RecordBatch, column_names, delimiter_hint, read_records
+from flows.corpora.records import (
+    RecordBatch,
+    column_names,
+    delimiter_hint,
+    read_records,
+    refuse_unused_delimiter,
+)
 from flows.corpora.story_inputs import PromptBatch, open_prompts
 
 STOP_REASONS = {
@@ -139,6 +145,7 @@ def open_generations(layout: GenerationsLayout) -> GenerationInput:
             layout.prompts, layout.prompt_id_column, layout.prompt_column, layout.delimiter
         )
         files = (*prompt_files, *files)
+    refuse_unused_delimiter(files, layout.delimiter)
     skipped = ", ".join(found.skipped_names)
     return GenerationInput(
         tuple(file.name for file in files),

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked_dataclass
+
 from flows.corpora.errors import MissingColumnError, UnusedOptionError
 
+_STRICT = ConfigDict(extra="forbid", strict=True)
+"""The layouts are also what a study file says of its inputs."""
 
-@dataclass(frozen=True)
+
+@checked_dataclass(frozen=True, config=_STRICT)
 class StoriesLayout:
     """Human stories at *path*: a file, a folder, the WritingPrompts layout, or a data set id."""
 
@@ -24,7 +30,7 @@ class StoriesLayout:
     """Split of a Hugging Face data set; ``train`` where not given."""
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True, config=_STRICT)
 class GenerationsLayout:
     """Texts of language models at *path*, a file or folder."""
 
@@ -47,7 +53,7 @@ class GenerationsLayout:
     record_format: str | None = None
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True, config=_STRICT)
 class VectorsLayout:
     """Ready diversity vectors at *path*, long or side by side."""
 

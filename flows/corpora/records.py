@@ -17,7 +17,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flows.corpora.errors import InvalidRecordError, MissingColumnError, UnreadableInputError
+from flows.corpora.errors import (
+    InvalidRecordError,
+    MissingColumnError,
+    UnreadableInputError,
+    UnusedOptionError,
+)
 from flows.corpora.files import (
     BYTE_ORDER_MARK,
     ByteSource,
@@ -107,6 +112,23 @@ def column_names(file: InputFile, delimiter: str | None = None) -> list[str]:
         return list(names)
     with open_bytes(file.path) as source:
         return _csv_header(file, _csv_rows(file, _delimiter(file, delimiter), source))
+
+
+def refuse_unused_delimiter(files: Sequence[InputFile], delimiter: str | None) -> None:
+    """Refuse a *delimiter* that none of *files* has a use for.
+
+    Raises
+    ------
+    UnusedOptionError
+        No file is CSV or TSV.
+    """
+    delimited = {RecordFormat.CSV, RecordFormat.TSV}
+    if delimiter is not None and not any(file.record_format in delimited for file in files):
+        names = ", ".join(file.name for file in files[:3])
+        raise UnusedOptionError(
+            f"--delimiter must be left out without a CSV file, got {delimiter!r} with {names}; "
+            "it would change nothing."
+        )
 
 
 def delimiter_hint(file: InputFile, names: Sequence[str]) -> str:

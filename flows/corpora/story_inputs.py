@@ -19,7 +19,13 @@ from flows.corpora.layouts import (
     find_column,
     refuse_unused,
 )
-from flows.corpora.records import RecordBatch, column_names, delimiter_hint, read_records
+from flows.corpora.records import (
+    RecordBatch,
+    column_names,
+    delimiter_hint,
+    read_records,
+    refuse_unused_delimiter,
+)
 
 ByteProgress = Callable[[int], None]
 
@@ -171,6 +177,7 @@ def _of_files(path: Path, layout: StoriesLayout) -> StoryInput:
             layout.prompts, layout.prompt_id_column, layout.prompt_column, layout.delimiter
         )
         files = (*prompt_files, *files)
+    refuse_unused_delimiter(files, layout.delimiter)
     notes = (
         (f"not read, since their format is not known: {', '.join(found.skipped_names)}",)
         if found.skipped_names

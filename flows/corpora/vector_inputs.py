@@ -17,7 +17,13 @@ from flows.corpora.errors import InvalidVectorError, MissingColumnError
 from flows.corpora.files import InputFile, content_sha256, find_files
 from flows.corpora.generation_inputs import LARGEST_INTEGER
 from flows.corpora.layouts import AXES, Place, VectorsLayout, find_column
-from flows.corpora.records import RecordBatch, column_names, delimiter_hint, read_records
+from flows.corpora.records import (
+    RecordBatch,
+    column_names,
+    delimiter_hint,
+    read_records,
+    refuse_unused_delimiter,
+)
 
 HUMAN = "human"
 
@@ -101,6 +107,7 @@ def open_vectors(layout: VectorsLayout) -> VectorInput:
         names = column_names(file, layout.delimiter)
         columns = _columns(names, layout, Place(str(file.path), delimiter_hint(file, names)))
         readers.append(partial(_batches, file, columns, layout.delimiter))
+    refuse_unused_delimiter(found.files, layout.delimiter)
     skipped = ", ".join(found.skipped_names)
     return VectorInput(
         tuple(file.name for file in found.files),

@@ -47,6 +47,25 @@ def test_a_study_whose_stories_are_not_selected_is_not_ingested(tmp_path: Path) 
         assert raw_state(connection) == before
 
 
+def test_an_older_selection_is_not_the_one_of_new_stories(tmp_path: Path) -> None:
+    """Killed between the last row of a second ingest and its selection, the first one is left."""
+    settings, study = load_settings(tmp_path), small_study(tmp_path)
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        older = connection.execute("select selection_id from raw.studies").fetchall()[0][0]
+    more = [record | {"text": f"{record['text']} and more"} for record in story_records()]
+    write_jsonl(tmp_path / "s.jsonl", [*story_records(), *more])
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        before = raw_state(connection)
+        connection.execute("update raw.studies set selection_id = $older", {"older": older})
+        assert not is_ingested(connection, study)
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        assert is_ingested(connection, study)
+        assert raw_state(connection) == before
+
+
 def test_reading_is_followed_by_the_bytes_of_the_files(tmp_path: Path) -> None:
     study, written = small_study(tmp_path), io.StringIO()
     records = [record | {"unread": "x" * 250_000} for record in story_records()]

@@ -114,7 +114,8 @@ def test_every_format_gives_the_same_stories(
     ledgers = []
     for name in ("a.jsonl", "a.parquet", "a.csv"):
         settings = settings_with(small, study_name=name)
-        ingest(warehouse, settings, tmp_path / name, delimiter=";")
+        options = {"delimiter": ";"} if name.endswith("csv") else {}
+        ingest(warehouse, settings, tmp_path / name, **options)
         ledgers.append(
             rows(
                 warehouse,
@@ -124,6 +125,19 @@ def test_every_format_gives_the_same_stories(
         )
     assert ledgers[0] == ledgers[1] == ledgers[2]
     assert len(ledgers[0]) == 8
+
+
+def test_all_prompts_can_be_asked_for_by_name(small: StudySettings) -> None:
+    assert settings_with(small, prompt_count=4).prompt_count == 4
+    assert settings_with(small, prompt_count="all").prompt_count is None
+
+
+def test_a_delimiter_that_no_file_needs_is_refused(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", story_records())
+    with pytest.raises(UnusedOptionError, match=r"got ';' with a\.jsonl"):
+        ingest(warehouse, small, path, delimiter=";")
 
 
 def test_columns_of_any_name_are_mapped_by_options(
