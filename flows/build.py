@@ -15,9 +15,7 @@ from flows.provenance import DBT_PROJECT
 from flows.settings import Settings
 from flows.study import DEFINITION_VERSION
 from udfs.errors import CalibraryError
-from warehouse.connection import open_warehouse, work_path
-from warehouse.errors import WarehouseMissingError
-from warehouse.files import is_absent
+from warehouse.connection import open_warehouse, require_work_file, work_path
 
 MART_SCHEMA = "marts"
 
@@ -35,21 +33,6 @@ class BuiltRelation:
     description: str
 
 
-def require_work_file(settings: Settings) -> None:
-    """Refuse to go on without a work file: dbt, and opening it to write, would make an empty one.
-
-    Raises
-    ------
-    WarehouseMissingError
-        Nothing was ever ingested in this home.
-    """
-    if is_absent(work_path(settings.home)):
-        raise WarehouseMissingError(
-            f"a work file must exist, found none at {work_path(settings.home)}; run "
-            "`calibrary run` or `calibrary ingest` first, or name another home with --home."
-        )
-
-
 def run_dbt(settings: Settings, *arguments: str) -> Any:
     """Run one dbt command on the work file; the caller must have closed its own connection.
 
@@ -63,7 +46,7 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
     """
     from dbt.cli.main import dbtRunner
 
-    require_work_file(settings)
+    require_work_file(settings.home)
     # Migrates an older file, and refuses a newer or locked one with a sentence.
     with open_warehouse(work_path(settings.home)):
         pass

@@ -32,6 +32,7 @@ from flows.ingest_ledger import (
     finish_ingest,
     ingest_reject_counts,
     known_copies,
+    refuse_second_reading,
     register_study,
     write_rejects,
 )
@@ -74,6 +75,7 @@ def ingest_generations(
         register_study(connection, settings)
         counts = ingest_reject_counts(connection, ingest)
         return IngestReport(ingest.ingest_id, False, row_count, 0, counts, source.notes)
+    refuse_second_reading(connection, ingest)
     begin_ingest(connection, ingest)
     tally = _Tally()
     with bulk_loading(connection):
@@ -179,15 +181,15 @@ def _write_generations(
                     Reject(
                         "sample",
                         "duplicate_sample",
-                        "The same sample has another text on line "
-                        f"{copy.known_line_number} of {copy.known_file_name}, which stays.",
+                        f"The same sample has {'the same' if copy.has_same_text else 'another'} "
+                        f"text on line {copy.known_line_number} of {copy.known_file_name}, which "
+                        "stays.",
                         copy.file_name,
                         copy.line_number,
                         prompt_id=copy.prompt_id,
                         story_id=copy.story_id,
                     )
                     for copy in copies
-                    if not copy.has_same_text
                 ),
             ]
         found = [_explained(reject, batch.assigned_lines) for reject in found]

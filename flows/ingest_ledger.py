@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
 from flows.study import StudySettings
+from udfs.errors import CalibraryError
 from udfs.identity import content_id
 from warehouse.connection import checkpoint
 from warehouse.migrations import utc_now
@@ -153,6 +154,45 @@ def earlier_version_notes(connection: duckdb.DuckDBPyConnection, ingest: Ingest)
         f"another version of {ingest.file_name} is in {ingest.study_name} already, and its records "
         "stay beside the new ones; for a study of this version alone, give another --name"
     ]
+
+
+class SecondReadingError(CalibraryError):
+    """The bytes of an input are in the study already, read with other options."""
+
+
+def refuse_second_reading(connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> None:
+    """Refuse bytes that the study has read with other options: both readings would count.
+
+    Raises
+    ------
+    SecondReadingError
+        The sentence shows the options that differ.
+    """
+    rows = connection.execute(
+        "select options_json from raw.ingests where study_name = $study_name "
+        "and ingest_kind = $kind and content_sha256 = $content_sha256 and ingest_id <> $ingest_id "
+        "and status = 'done' order by started_at",
+        {
+            "study_name": ingest.study_name,
+            "kind": ingest.kind,
+            "content_sha256": ingest.content_sha256,
+            "ingest_id": ingest.ingest_id,
+        },
+    ).fetchall()
+    if rows:
+        raise SecondReadingError(
+            f"an input must be read in one way, {ingest.study_name} has read {ingest.file_name} "
+            f"with {_options(rows[0][0], ingest.options_json)}, now it is "
+            f"{_options(ingest.options_json, rows[0][0])}; its rows would count twice: give "
+            "another --name."
+        )
+
+
+def _options(options_json: str, other_json: str) -> str:
+    """Return what *options_json* says that *other_json* does not."""
+    given, other = orjson.loads(options_json), orjson.loads(other_json)
+    differing = [f"{name} {value!r}" for name, value in given.items() if other.get(name) != value]
+    return ", ".join(differing) or "no such option"
 
 
 def begin_ingest(connection: duckdb.DuckDBPyConnection, ingest: Ingest) -> None:

@@ -38,6 +38,7 @@ class StageReport:
 
     study_name: str
     reports: tuple[IngestReport, ...]
+    notes: tuple[str, ...] = ()
 
     def as_record(self) -> dict[str, object]:
         """Return it as JSON has it."""
@@ -54,6 +55,7 @@ class StageReport:
                 }
                 for report in self.reports
             ],
+            "notes": list(self.notes),
         }
 
     def as_text(self) -> str:
@@ -73,6 +75,7 @@ class StageReport:
                 for reason, count in sorted(report.reject_counts.items())
             ]
             lines += [f"  note: {note}" for note in report.notes]
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines) or f"{self.study_name}: nothing to ingest."
 
 
@@ -90,8 +93,10 @@ def ingest_named(
 def ingest_study(settings: Settings, study: Study) -> StageReport:
     """Ingest every input that the study file names; a done one costs the reading of its bytes."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
-        reports = _ingest_all(connection, resolve_auto(study.settings), layouts_of(study))
-    return StageReport(study.study_name, reports)
+        chosen = resolve_auto(study.settings, read_study(connection, study.study_name))
+        reports = _ingest_all(connection, chosen, layouts_of(study))
+        notes = _notes_on_unnamed_inputs(connection, study.study_name, reports)
+    return StageReport(study.study_name, reports, notes)
 
 
 def layouts_of(study: Study) -> list[Layout]:
@@ -117,8 +122,9 @@ def layouts_of(study: Study) -> list[Layout]:
 
 def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
     """Say whether the study is registered as its file says and every input of it is done."""
-    settings = resolve_auto(study.settings)
-    if read_study(connection, study.study_name) != settings:
+    known = read_study(connection, study.study_name)
+    settings = resolve_auto(study.settings, known)
+    if known != settings:
         return False
     # A process killed between the last row of an ingest and the selection leaves an older one.
     if study.stories and not selection_is_current(connection, settings):
@@ -135,6 +141,22 @@ def read_study(connection: duckdb.DuckDBPyConnection, name: str) -> StudySetting
         "select settings_json from raw.studies where study_name = $name", {"name": name}
     ).fetchone()
     return None if row is None else StudySettings.model_validate_json(row[0])
+
+
+def _notes_on_unnamed_inputs(
+    connection: duckdb.DuckDBPyConnection, study_name: str, reports: Sequence[IngestReport]
+) -> tuple[str, ...]:
+    """Return a note for every input the study has and its file no longer names."""
+    rows = connection.execute(
+        "select file_name from raw.ingests where study_name = $name and status = 'done' "
+        "and not list_contains($named, ingest_id) order by started_at",
+        {"name": study_name, "named": [report.ingest_id for report in reports]},
+    ).fetchall()
+    return tuple(
+        f"{file_name} was read before and is not among the inputs now; its rows still count: for "
+        "a study without them, choose another study_name"
+        for (file_name,) in rows
+    )
 
 
 def _described(settings: StudySettings, layout: Layout) -> Ingest:

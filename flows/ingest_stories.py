@@ -26,6 +26,7 @@ from flows.ingest_ledger import (
     finish_ingest,
     ingest_reject_counts,
     known_copies,
+    refuse_second_reading,
     register_study,
     write_rejects,
 )
@@ -79,6 +80,7 @@ def ingest_stories(
     row_count, written = done_row_count(connection, ingest), 0
     is_new = row_count is None
     if row_count is None:
+        refuse_second_reading(connection, ingest)
         begin_ingest(connection, ingest)
         row_count, written = write_stories(connection, ingest, source, progress)
         selected: SelectionReport | None = None

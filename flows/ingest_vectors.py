@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -21,6 +21,7 @@ from flows.ingest_ledger import (
     done_row_count,
     earlier_version_notes,
     finish_ingest,
+    refuse_second_reading,
     register_study,
 )
 from flows.ingest_prompts import AmbiguousPromptError, PromptWriter, prompt_rows, study_prompts
@@ -51,11 +52,13 @@ def ingest_diversity_vectors(
     if row_count is not None:
         register_study(connection, settings)
         return IngestReport(ingest.ingest_id, False, row_count, 0, notes=source.notes)
+    refuse_second_reading(connection, ingest)
     row_count, vectors = _agreeing_vectors(source, progress)
     prompt_ids = _prompt_ids(connection, settings.study_name, vectors)
-    vectors = [
+    # Two ids may be those of one prompt, so the vectors must agree once more by prompt.
+    vectors = _distinct(
         replace(vector, source_prompt_id=prompt_ids[vector.source_prompt_id]) for vector in vectors
-    ]
+    )
     _check_against_study(connection, ingest, vectors)
     begin_ingest(connection, ingest)
     PromptWriter(connection, ingest).write(
@@ -83,25 +86,32 @@ def _agreeing_vectors(
     source: VectorInput, progress: Progress | None
 ) -> tuple[int, list[DiversityVector]]:
     """Return the records read, and every distinct vector once, in the order of the file."""
-    first: dict[tuple[str, str], DiversityVector] = {}
+    found: list[DiversityVector] = []
     record_count = 0
     for batch in source.read_vectors():
-        for vector in batch.vectors:
-            known = first.setdefault((vector.source_prompt_id, vector.story_source_name), vector)
-            where = f"line {known.line_number} of {known.file_name}"
-            if known.values != vector.values:
-                raise _disagreement(vector, known, where)
-            if known.story_count != vector.story_count:
-                raise InvalidVectorError(
-                    f"a vector must have one story count, prompt {vector.source_prompt_id!r} of "
-                    f"{vector.story_source_name} has {known.story_count} on {where} and "
-                    f"{vector.story_count} on line {vector.line_number} of {vector.file_name}; "
-                    "keep one of them."
-                )
+        found += batch.vectors
         record_count += batch.record_count
         if progress is not None:
             progress(batch.record_count, batch.byte_count)
-    return record_count, list(first.values())
+    return record_count, _distinct(found)
+
+
+def _distinct(vectors: Iterable[DiversityVector]) -> list[DiversityVector]:
+    """Return every vector once, the first of equal ones; refuse two that contradict each other."""
+    first: dict[tuple[str, str], DiversityVector] = {}
+    for vector in vectors:
+        known = first.setdefault((vector.source_prompt_id, vector.story_source_name), vector)
+        where = f"line {known.line_number} of {known.file_name}"
+        if known.values != vector.values:
+            raise _disagreement(vector, known, where)
+        if known.story_count != vector.story_count:
+            raise InvalidVectorError(
+                f"a vector must have one story count, prompt {vector.source_prompt_id!r} of "
+                f"{vector.story_source_name} has {known.story_count} on {where} and "
+                f"{vector.story_count} on line {vector.line_number} of {vector.file_name}; "
+                "keep one of them."
+            )
+    return list(first.values())
 
 
 def _disagreement(

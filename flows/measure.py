@@ -23,7 +23,7 @@ from flows.progress import REPORTER
 from flows.run_log import RecordedRun, recorded_run
 from flows.settings import Settings, TaskRunnerName, load_settings
 from udfs.errors import CalibraryError
-from warehouse.connection import checkpoint, open_warehouse, work_path
+from warehouse.connection import checkpoint, open_warehouse, require_work_file, work_path
 from warehouse.measurements import Feature, TextCut, in_batches, missing_cuts, read_texts
 from warehouse.schema import text_embeddings, text_pos_bigrams, text_word_sets
 from warehouse.writers import upsert
@@ -96,6 +96,7 @@ def missing_counts(connection: duckdb.DuckDBPyConnection, names: list[str]) -> d
 
 def measure_studies(settings: Settings, only: str | None = None) -> MeasureReport:
     """Measure what the studies of the home lack; Prefect is started only if there is something."""
+    require_work_file(settings.home)
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         names = study_names(connection, only)
         missing = missing_counts(connection, names)

@@ -16,12 +16,19 @@ OFFLINE_EMBEDDER = "packaged:all-minilm-l6-v2"
 OFFLINE_TAGGER = "packaged:en_core_web_sm"
 
 
-def resolve_auto(settings: StudySettings) -> StudySettings:
+def resolve_auto(settings: StudySettings, known: StudySettings | None = None) -> StudySettings:
     """Replace every ``auto`` by the model it stands for here; the study row stores the outcome.
+
+    A study that is registered (*known*) keeps the model it had: what lies in a cache today must not
+    change its numbers.
 
     The tokenizer is GPT-2's where it lies in the local cache, else the embedding model's own, which
     needs no network; story lengths in the two differ by some percent, so the name is a column.
     """
+    if known is not None:
+        names = ("embedding_model_name", "tagging_model_name", "tokenizer_name")
+        kept = {name: getattr(known, name) for name in names if getattr(settings, name) == AUTO}
+        return settings.model_copy(update=kept)
     chosen: dict[str, str] = {}
     if settings.embedding_model_name == AUTO:
         chosen["embedding_model_name"] = (

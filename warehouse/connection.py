@@ -37,6 +37,7 @@ __all__ = [
     "is_absent",
     "open_snapshot",
     "open_warehouse",
+    "require_work_file",
     "snapshot_path",
     "work_path",
 ]
@@ -73,10 +74,7 @@ def open_warehouse(
     """
     if is_absent(path):
         if read_only:
-            raise WarehouseMissingError(
-                f"a work file must exist, found none at {path}; run `calibrary run` or "
-                "`calibrary ingest` first, or name another home with --home."
-            )
+            require_work_file(path.parent)
         with translated(path, is_opening=True):
             _create(path)
     if not read_only:
@@ -119,6 +117,21 @@ def open_snapshot(home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
     finally:
         _close(connection)
+
+
+def require_work_file(home: Path) -> None:
+    """Refuse to go on without a work file: dbt, and opening it to write, would make an empty one.
+
+    Raises
+    ------
+    WarehouseMissingError
+        Nothing was ever ingested in this home.
+    """
+    if is_absent(work_path(home)):
+        raise WarehouseMissingError(
+            f"a work file must exist, found none at {work_path(home)}; run `calibrary run` or "
+            "`calibrary ingest` first, or name another home with --home."
+        )
 
 
 def checkpoint(connection: duckdb.DuckDBPyConnection) -> None:

@@ -97,8 +97,8 @@ studies = sa.Table(
     _may(
         "samples_per_prompt",
         sa.Integer,
-        "Samples expected of every story source per prompt. NULL: as many as the largest sample "
-        "index seen in the study says.",
+        "Samples expected of every story source per prompt. NULL: as many as the story "
+        "source's own sample indexes say.",
         minimum=1,
     ),
     _may(

@@ -103,7 +103,10 @@ def find_files(path: Path, record_format: str | None = None) -> InputFiles:
             )
         return InputFiles(kept, tuple(skipped))
     if not path.exists():
-        raise UnreadableInputError(f"an input file or folder must exist, found none at {path}.")
+        raise UnreadableInputError(
+            f"an input file or folder must exist, found none at {path}; a Hugging Face data set is "
+            "written hf:owner/name."
+        )
     file = _described(path, given)
     if file is None:
         raise UnreadableInputError(

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from flows.corpora.errors import UnreadableInputError
 from flows.corpora.files import content_sha256
+from flows.corpora.layouts import HUB_PREFIX
 from flows.corpora.records import PARQUET_BATCH_ROWS, RecordBatch
 
-PREFIX = "hf:"
 DEFAULT_SPLIT = "train"
 REACH_SECONDS = 10.0
 
-_DATASET_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-
 
 def dataset_id(path: str) -> str | None:
-    """Return the data set that *path* names: ``hf:owner/name``, or ``owner/name`` where no such
-    file lies; None where it names a file."""
-    if path.startswith(PREFIX):
-        return path.removeprefix(PREFIX)
-    is_id = _DATASET_ID.fullmatch(path) is not None and "." not in path.split("/")[0]
-    return path if is_id and not Path(path).exists() and not Path(path).parent.is_dir() else None
+    """Return the data set that ``hf:owner/name`` names, None where *path* names a file."""
+    return path.removeprefix(HUB_PREFIX) if path.startswith(HUB_PREFIX) else None
 
 
 class HuggingFaceDataset:

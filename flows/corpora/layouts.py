@@ -10,6 +10,9 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from flows.corpora.errors import MissingColumnError, UnusedOptionError
 
+HUB_PREFIX = "hf:"
+"""Marks the id of a Hugging Face data set, which could be a path too."""
+
 _STRICT = ConfigDict(extra="forbid", strict=True)
 """The layouts are also what a study file says of its inputs."""
 
@@ -124,6 +127,15 @@ STORY_OPTIONS: Mapping[str, str] = {
 """Command-line option of each field of `StoriesLayout` beside the path."""
 
 AXES = ("semantic_diversity", "lexical_diversity", "syntactic_diversity")
+
+
+RECOGNISED = frozenset(
+    (
+        *(name for names in NAMES.values() for name in names),
+        *(f"{side}{axis}" for side in ("", "human_", "model_") for axis in AXES),
+    )
+)
+"""Every column name that means something where no option maps it."""
 
 
 def refuse_unused(layout: StoriesLayout, what: str, used: Container[str] = ()) -> None:

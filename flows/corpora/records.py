@@ -32,6 +32,7 @@ from flows.corpora.files import (
     open_seekable,
     reading,
 )
+from flows.corpora.layouts import RECOGNISED
 
 BLOCK_BYTES = 16 << 20
 """Decompressed bytes read at once: large enough for bulk work, small enough for four in flight."""
@@ -148,13 +149,33 @@ def _leading_records(file: InputFile) -> Iterator[Record]:
 
 
 def _jsonl_batches(file: InputFile) -> Iterator[RecordBatch]:
+    sampled: set[str] = set()
+    record_count = 0
     with open_bytes(file.path) as source:
         for lines, first, byte_count in _line_blocks(file, source, BLOCK_BYTES):
             for start in range(0, len(lines), BATCH_RECORDS):
                 part = lines[start : start + BATCH_RECORDS]
                 numbers, records = _parsed(file, part, first + start)
                 if records:
+                    sampled.update(*records[: max(SAMPLED_RECORDS - record_count, 0)])
+                    record_count += len(records)
+                    _refuse_late_columns(file, sampled, numbers, records)
                     yield RecordBatch(file.name, numbers, records, byte_count if start == 0 else 0)
+
+
+def _refuse_late_columns(
+    file: InputFile, sampled: set[str], numbers: Sequence[int], records: Sequence[Record]
+) -> None:
+    """Refuse a column with a known name that no leading record has: it would not be read."""
+    late = {name for name in set().union(*records) - sampled if name.strip().lower() in RECOGNISED}
+    for number, record in zip(numbers, records, strict=True) if late else ():
+        for name in record:
+            if name in late:
+                raise InvalidRecordError(
+                    f"a column must appear within the first {SAMPLED_RECORDS:,} records, {name!r} "
+                    f"comes first on line {number} of {file.path}; give it to the first record "
+                    "too, as null where it has none."
+                )
 
 
 def _line_blocks(

@@ -122,11 +122,36 @@ def test_commands_before_the_first_run_say_what_to_do(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     home = ("--home", str(tmp_path / "none"))
-    for arguments in (("query", "select 1", *home), ("build", *home), ("docs", *home)):
+    for arguments in (
+        ("query", "select 1", *home),
+        ("measure", *home),
+        ("build", *home),
+        ("docs", *home),
+    ):
         code, _, error = run(capsys, *arguments)
         assert code == 1
         assert "calibrary run" in error
     assert run(capsys, "status", *home)[0] == 0
+
+
+def test_a_home_that_is_a_file_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    code, _, error = run(capsys, "status", "--home", str(tmp_path / "file"))
+    assert code == 1
+    assert f"must be a folder, got a file at {tmp_path / 'file'}" in error
+
+
+def test_a_query_writes_no_file(
+    capsys: pytest.CaptureFixture[str], small_study_home: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "written.csv"
+    code, _, error = run(
+        capsys, "query", "--home", str(small_study_home), f"copy (select 1) to '{target}'"
+    )
+    assert (code, target.exists()) == (1, False)
+    assert "of type COPY" in error
 
 
 def test_a_file_that_is_not_there_is_named(

@@ -30,7 +30,8 @@ def test_paths_start_at_the_study_file(tmp_path: Path) -> None:
     loaded = load_study(study(tmp_path, GOOD))
     (tmp_path / "stories.jsonl").touch()
     assert loaded.resolve("stories.jsonl") == str(tmp_path / "stories.jsonl")
-    assert loaded.resolve("owner/name") == "owner/name"
+    assert loaded.resolve("owner/name") == str(tmp_path / "owner" / "name")
+    assert loaded.resolve("hf:owner/name") == "hf:owner/name"
 
 
 def test_the_shipped_study_is_valid_and_its_files_are_there() -> None:

@@ -9,9 +9,10 @@ import pytest
 from flows.corpora.errors import InvalidRecordError, MissingColumnError, SelectionError
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout
 from flows.ingest_generations import ingest_generations
+from flows.ingest_ledger import SecondReadingError
 from flows.ingest_prompts import LatePromptError
 from flows.ingest_stories import ingest_stories
-from flows.study import StudySettings
+from flows.study import StudySettings, settings_with
 from tests.ingest.ingest_inputs import raw_state, rows, story_records, write_jsonl
 from udfs.identity import content_id, prompt_id
 
@@ -113,15 +114,31 @@ def test_names_come_from_constants_and_combined_columns(
         for r in generation_records()
     ]
     path = write_jsonl(tmp_path / "g.jsonl", records)
-    for options in (
-        {"language_model_column": "family+stage"},
-        {"language_model": "olmo", "language_model_column": "stage"},
+    for name, options in (
+        ("columns", {"language_model_column": "family+stage"}),
+        ("constant", {"language_model": "olmo", "language_model_column": "stage"}),
     ):
-        report = ingest(warehouse, small, path, decoding_strategy="temperature_1.0", **options)
+        settings = settings_with(small, study_name=name)
+        report = ingest(warehouse, settings, path, decoding_strategy="temperature_1.0", **options)
         assert report.row_count == 8
-    assert rows(
-        warehouse, "select story_source_name, count(*) from raw.stories group by all order by all"
-    ) == [("olmo-0/temperature_1.0", 4), ("olmo-1/temperature_1.0", 4)]
+        assert rows(
+            warehouse,
+            "select story_source_name, count(*) from raw.stories "  # noqa: S608
+            f"where study_name = '{name}' group by all order by all",
+        ) == [("olmo-0/temperature_1.0", 4), ("olmo-1/temperature_1.0", 4)]
+
+
+def test_the_same_bytes_are_not_read_in_a_second_way(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    """A corrected option would leave the rows of the wrong reading beside the right ones."""
+    path = write_jsonl(tmp_path / "g.jsonl", generation_records())
+    ingest(warehouse, small, path)
+    before = raw_state(warehouse)
+    with pytest.raises(SecondReadingError) as error:
+        ingest(warehouse, small, path, stop_reason_column="text")
+    assert "with no such option, now it is stop_reason_column 'text'" in str(error.value)
+    assert raw_state(warehouse) == before
 
 
 def test_missing_sample_indexes_are_numbered_in_the_order_of_the_file(
@@ -182,14 +199,13 @@ def test_a_sample_twice_is_one_row_and_with_another_text_a_reject(
     records += [dict(records[0]), dict(records[1], text="Another text")]
     report = ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", records))
     assert (report.row_count, report.inserted_count) == (10, 8)
-    assert report.reject_counts == {"duplicate_sample": 1}
+    assert report.reject_counts == {"duplicate_sample": 2}
     assert report.notes == ("1 records repeat another word for word: one row",)
-    assert rows(warehouse, "select reject_kind, line_number, detail from raw.rejects") == [
-        (
-            "sample",
-            10,
-            "The same sample has another text on line 2 of g.jsonl, which stays.",
-        )
+    assert rows(
+        warehouse, "select reject_kind, line_number, detail from raw.rejects order by 2"
+    ) == [
+        ("sample", 9, "The same sample has the same text on line 1 of g.jsonl, which stays."),
+        ("sample", 10, "The same sample has another text on line 2 of g.jsonl, which stays."),
     ]
     assert rows(
         warehouse,

@@ -4,8 +4,10 @@ import io
 from pathlib import Path
 
 import duckdb
+import pytest
 from rich.console import Console
 
+from flows import model_choice
 from flows.ingest_stages import ingest_study, is_ingested
 from flows.progress import REPORTER, Reporter
 from flows.settings import load_settings
@@ -64,6 +66,36 @@ def test_an_older_selection_is_not_the_one_of_new_stories(tmp_path: Path) -> Non
     with open_warehouse(work_path(tmp_path)) as connection:
         assert is_ingested(connection, study)
         assert raw_state(connection) == before
+
+
+def test_a_registered_study_keeps_the_models_that_auto_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, study = load_settings(tmp_path), small_study(tmp_path)
+    file = tmp_path / "study.yml"
+    file.write_text(file.read_text().replace(f"tokenizer_name: {TOKENIZER}\n", ""))
+    study = load_study(file)
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        before = raw_state(connection)
+    # Another program has downloaded GPT-2's tokenizer since.
+    monkeypatch.setattr(model_choice, "try_to_load_from_cache", lambda *_: "/cache/tokenizer.json")
+    with open_warehouse(work_path(tmp_path)) as connection:
+        assert is_ingested(connection, study)
+    ingest_study(settings, study)
+    with open_warehouse(work_path(tmp_path)) as connection:
+        assert raw_state(connection) == before
+
+
+def test_an_input_taken_out_of_the_study_file_is_noted(tmp_path: Path) -> None:
+    settings, study = load_settings(tmp_path), small_study(tmp_path)
+    assert ingest_study(settings, study).notes == ()
+    write_jsonl(tmp_path / "t.jsonl", story_records())
+    file = tmp_path / "study.yml"
+    file.write_text(file.read_text().replace("s.jsonl", "t.jsonl"))
+    write_jsonl(tmp_path / "t.jsonl", [r | {"text": f"{r['text']} more"} for r in story_records()])
+    notes = ingest_study(settings, load_study(file)).notes
+    assert [note.split(" was read")[0] for note in notes] == ["s.jsonl"]
 
 
 def test_reading_is_followed_by_the_bytes_of_the_files(tmp_path: Path) -> None:

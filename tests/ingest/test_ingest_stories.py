@@ -306,7 +306,7 @@ def test_an_unreachable_data_set_is_one_sentence(
 
 def test_only_what_is_no_path_is_a_data_set_id(tmp_path: Path) -> None:
     assert dataset_id("hf:x/y") == "x/y"
-    assert dataset_id("euclaise/writingprompts") == "euclaise/writingprompts"
+    assert dataset_id("euclaise/writingprompts") is None
     assert dataset_id("./data/file") is None
     assert dataset_id(str(tmp_path)) is None
     assert dataset_id("stories.jsonl") is None

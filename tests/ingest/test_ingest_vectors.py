@@ -199,6 +199,23 @@ def test_ids_that_the_study_knows_are_its_prompts(
     assert found == {prompt_id(f"Prompt number {i}") for i in range(4)} | {"p4"}
 
 
+@pytest.mark.parametrize("value", ["0.1", "0.9"])
+def test_vectors_of_two_ids_of_one_prompt_must_agree(
+    tmp_path: Path, warehouse: Connection, small: StudySettings, value: str
+) -> None:
+    records = story_records()
+    records += [record | {"prompt_id": "q0", "text": "Other"} for record in records[:1]]
+    ingest_stories(warehouse, small, StoriesLayout(str(write_jsonl(tmp_path / "s.jsonl", records))))
+    lines = [f"p{prompt},toy/top_k_40,0.1,0.5,0.5" for prompt in range(4)]
+    path = write(tmp_path / "v.csv", LONG_HEADER, [*lines, f"q0,toy/top_k_40,{value},0.5,0.5"])
+    if value == "0.1":
+        assert ingest(warehouse, small, path).inserted_count == 4
+        return
+    with pytest.raises(InvalidVectorError, match=r"0\.1 on line 2 of v\.csv and 0\.9 on line 6"):
+        ingest(warehouse, small, path)
+    assert rows(warehouse, "select count(*) from raw.diversity_vectors") == [(0,)]
+
+
 @pytest.mark.shared_data
 def test_the_released_vectors_enter_whole(shared_data: Path, warehouse: Connection) -> None:
     report = ingest(

@@ -234,6 +234,16 @@ def test_a_file_without_line_ends_is_refused_before_it_fills_the_memory(
         read(tmp_path / "a.jsonl")
 
 
+def test_a_known_column_that_comes_too_late_to_be_read_is_refused(tmp_path: Path) -> None:
+    lines = [b'{"text": "x"}'] * 1_000 + [b'{"text": "y", "note": 1}', b'{"text": "z", "Seed": 1}']
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(InvalidRecordError, match="'Seed' comes first on line 1002 of"):
+        read(path)
+    path.write_bytes(b"\n".join([b'{"text": "x", "Seed": null}', *lines]))
+    assert len(read(path)) == 1_003
+
+
 def test_a_wrong_delimiter_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UnreadableInputError, match=r"one character .* got 'xx'"):

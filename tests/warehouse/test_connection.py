@@ -91,7 +91,9 @@ def test_an_empty_duckdb_file_is_not_shorter_than_the_limit(tmp_path: Path) -> N
     assert path.stat().st_size >= SMALLEST_WHOLE_FILE
 
 
-@pytest.mark.parametrize("content", [b"not a database" * 2000, bytes(SMALLEST_WHOLE_FILE)])
+@pytest.mark.parametrize(
+    "content", [b"notes", b"not a database" * 2000, bytes(SMALLEST_WHOLE_FILE)]
+)
 def test_another_unreadable_file_is_refused_and_kept(work: Path, content: bytes) -> None:
     work.write_bytes(content)
     with pytest.raises(WarehouseDamagedError, match="move it away"), open_warehouse(work):
