@@ -8,7 +8,7 @@ itself is a macro of the dbt project, not a UDF.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
-from numpy.typing import NDArray
 
+from udfs.arrow_columns import refuse_nulls, structs, unnested, without_nulls
 from udfs.credal_overlaps import CredalOverlap, credal_overlap
 from udfs.credal_sets import CredalSet, credal_set
 from udfs.diversity import (
@@ -27,12 +27,8 @@ from udfs.diversity import (
     jaccard_distance_of_codes,
     mean_pairwise_cosine_distance,
 )
-from udfs.errors import CalibraryError
 from udfs.frames import AxisScale, axis_scale
-
-
-class NullElementError(CalibraryError):
-    """A list given to a UDF holds NULL."""
+from udfs.paired_comparisons import PairedComparison, paired_comparison
 
 
 @dataclass(frozen=True)
@@ -49,9 +45,9 @@ class Udf:
 
 
 def _distances_of_embeddings(sets: pa.Array) -> pa.Array:
-    offsets, stories = _unnested(sets)
-    story_offsets, numbers = _unnested(stories)
-    _refuse_nulls(numbers, "embeddings")
+    offsets, stories = unnested(sets)
+    story_offsets, numbers = unnested(stories)
+    refuse_nulls(numbers, "embeddings")
     values = numbers.to_numpy(zero_copy_only=False)
     results = []
     for start, stop in pairwise(offsets.tolist()):
@@ -68,9 +64,9 @@ def _distances_of_embeddings(sets: pa.Array) -> pa.Array:
 
 
 def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
-    offsets, stories = _unnested(sets)
-    story_offsets, items = _unnested(stories)
-    _refuse_nulls(items, "items")
+    offsets, stories = unnested(sets)
+    story_offsets, items = unnested(stories)
+    refuse_nulls(items, "items")
     encoded = pc.dictionary_encode(items)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     places = np.empty(len(encoded.dictionary), dtype=np.int64)
@@ -83,42 +79,30 @@ def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
 
 
 def _scales(lists: pa.Array) -> pa.Array:
-    return _structs(AxisScale, [axis_scale(values) for values in _without_nulls(lists, "an axis")])
+    return structs(AxisScale, [axis_scale(values) for values in without_nulls(lists, "an axis")])
 
 
 def _sets(lists: pa.Array) -> pa.Array:
-    return _structs(CredalSet, [credal_set(points) for points in _without_nulls(lists, "points")])
+    return structs(CredalSet, [credal_set(points) for points in without_nulls(lists, "points")])
 
 
 def _overlaps(human: pa.Array, source: pa.Array) -> pa.Array:
-    pairs = zip(
-        _without_nulls(human, "human_points"),
-        _without_nulls(source, "story_source_points"),
+    return structs(CredalOverlap, [credal_overlap(*pair) for pair in _pairs(human, source)])
+
+
+def _paired(human: pa.Array, source: pa.Array) -> pa.Array:
+    return structs(PairedComparison, [paired_comparison(*pair) for pair in _pairs(human, source)])
+
+
+def _pairs(human: pa.Array, source: pa.Array) -> Iterator[tuple[Any, Any]]:
+    return zip(
+        without_nulls(human, "human_points"),
+        without_nulls(source, "story_source_points"),
         strict=True,
     )
-    return _structs(CredalOverlap, [credal_overlap(*pair) for pair in pairs])
 
 
 POINTS = "DOUBLE[][]"
-
-_ARROW_FIELDS: dict[type, pa.StructType] = {
-    AxisScale: pa.struct([("mean", pa.float64()), ("sd", pa.float64())]),
-    CredalSet: pa.struct(
-        [
-            ("hull_rank", pa.int32()),
-            ("hull_measure", pa.float64()),
-            ("hull_volume", pa.float64()),
-            ("vertex_count", pa.int32()),
-            ("vertices", pa.list_(pa.list_(pa.float64()))),
-            ("is_degenerate", pa.bool_()),
-            ("rank_tolerance", pa.float64()),
-            ("singular_values", pa.list_(pa.float64())),
-        ]
-    ),
-    CredalOverlap: pa.struct(
-        [(field.name, pa.float64()) for field in dataclasses.fields(CredalOverlap)]
-    ),
-}
 
 UDFS: tuple[Udf, ...] = (
     Udf(
@@ -155,10 +139,21 @@ UDFS: tuple[Udf, ...] = (
         "credal_overlap",
         (POINTS, POINTS),
         "STRUCT("
-        + ", ".join(f"{field.name} DOUBLE" for field in dataclasses.fields(CredalOverlap))
+        + ", ".join(
+            f"{field.name} {'VARCHAR' if field.name == 'iou_status' else 'DOUBLE'}"
+            for field in dataclasses.fields(CredalOverlap)
+        )
         + ")",
         _overlaps,
         "Comparison of a story source's points (second) with the human ones (first).",
+    ),
+    Udf(
+        "paired_comparison",
+        (POINTS, POINTS),
+        "STRUCT(wasserstein_distances DOUBLE[], wasserstein_mean DOUBLE, "
+        "rank_correlations DOUBLE[], rank_correlation_mean DOUBLE)",
+        _paired,
+        "The same points axis by axis: across prompts, and prompt by prompt.",
     ),
 )
 
@@ -196,41 +191,12 @@ def _with_nulls(udf: Udf) -> Callable[..., pa.Array]:
     # DuckDB asks for as many Python parameters as SQL ones.
     if len(udf.parameters) == 1:
         return lambda first: call(first)
-    return lambda first, second: call(first, second)
+    if len(udf.parameters) == 2:
+        return lambda first, second: call(first, second)
+    if len(udf.parameters) == 3:
+        return lambda first, second, third: call(first, second, third)
+    return lambda first, second, third, fourth: call(first, second, third, fourth)
 
 
 def _one_chunk(argument: Any) -> pa.Array:
     return argument.combine_chunks() if isinstance(argument, pa.ChunkedArray) else argument
-
-
-def _unnested(lists: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the offsets of *lists*, from 0, and what they hold, one after the other."""
-    if lists.null_count:
-        raise NullElementError("a set must not hold NULL; leave that story out.")
-    if pa.types.is_fixed_size_list(lists.type):
-        lists = lists.cast(pa.list_(lists.type.value_type))
-    offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    return offsets - offsets[0], lists.flatten()
-
-
-def _without_nulls(lists: pa.Array, name: str) -> Sequence[Any]:
-    """Return *lists* as Python lists, none of them holding NULL at any depth."""
-    inner = lists
-    while pa.types.is_nested(inner.type):
-        inner = inner.flatten()
-        _refuse_nulls(inner, name)
-    values: list[Any] = lists.to_pylist()
-    return values
-
-
-def _refuse_nulls(values: pa.Array, name: str) -> None:
-    if values.null_count:
-        raise NullElementError(
-            f"{name} must not hold NULL, got {values.null_count} of {len(values)}; leave them out."
-        )
-
-
-def _structs(kind: type, rows: Sequence[Any]) -> pa.Array:
-    fields = list(_ARROW_FIELDS[kind])
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in fields]
-    return pa.StructArray.from_arrays(columns, fields=fields)
