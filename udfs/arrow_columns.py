@@ -21,6 +21,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "str": pa.string(),
     "str | None": pa.string(),
     "IouStatus": pa.string(),
+    "Values": pa.list_(pa.float64()),
     "tuple[float, ...]": pa.list_(pa.float64()),
     "tuple[float | None, ...]": pa.list_(pa.float64()),
     "tuple[tuple[float, ...], ...]": pa.list_(pa.list_(pa.float64())),
@@ -52,6 +53,13 @@ def without_nulls(lists: pa.Array, name: str) -> Sequence[Any]:
     return values
 
 
+def number_lists(lists: pa.Array) -> list[NDArray[np.float64]]:
+    """Return *lists* of numbers as arrays, NaN for NULL."""
+    offsets, numbers = unnested(lists)
+    values = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    return np.split(values, offsets[1:-1])
+
+
 def refuse_nulls(values: pa.Array, name: str) -> None:
     """Raise `NullElementError` where *values*, the content of *name*, holds NULL."""
     if values.null_count:
@@ -65,7 +73,11 @@ def structs(kind: type, rows: Sequence[Any]) -> pa.Array:
     fields = [
         pa.field(field.name, _ARROW_TYPES[str(field.type)]) for field in dataclasses.fields(kind)
     ]
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in fields]
+    # From pandas' point of view NaN is NULL, which is what an undefined number becomes.
+    columns = [
+        pa.array([getattr(row, field.name) for row in rows], field.type, from_pandas=True)
+        for field in fields
+    ]
     return pa.StructArray.from_arrays(columns, fields=fields)
 
 

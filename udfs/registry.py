@@ -8,6 +8,7 @@ itself is a macro of the dbt project, not a UDF.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from udfs.arrow_columns import refuse_nulls, structs, unnested, without_nulls
+from udfs.arrow_columns import (
+    lists_of_structs,
+    number_lists,
+    refuse_nulls,
+    structs,
+    unnested,
+    without_nulls,
+)
 from udfs.credal_overlaps import CredalOverlap, credal_overlap
 from udfs.credal_sets import CredalSet, credal_set
 from udfs.diversity import (
@@ -29,6 +37,12 @@ from udfs.diversity import (
 )
 from udfs.frames import AxisScale, axis_scale
 from udfs.paired_comparisons import PairedComparison, paired_comparison
+from udfs.resampled_overlaps import (
+    ResampledMeasure,
+    bootstrap_overlaps,
+    split_half_overlaps,
+)
+from udfs.resampling import ValueRange, paired_difference_range, value_range
 
 
 @dataclass(frozen=True)
@@ -102,7 +116,45 @@ def _pairs(human: pa.Array, source: pa.Array) -> Iterator[tuple[Any, Any]]:
     )
 
 
+def _ranges(lists: pa.Array) -> pa.Array:
+    return structs(ValueRange, [value_range(values) for values in number_lists(lists)])
+
+
+def _difference_ranges(first: pa.Array, second: pa.Array) -> pa.Array:
+    pairs = zip(number_lists(first), number_lists(second), strict=True)
+    return structs(ValueRange, [paired_difference_range(*pair) for pair in pairs])
+
+
+def _bootstraps(human: pa.Array, source: pa.Array, *others: pa.Array) -> pa.Array:
+    return _resampled(bootstrap_overlaps, human, source, *others)
+
+
+def _halves(human: pa.Array, source: pa.Array, *others: pa.Array) -> pa.Array:
+    return _resampled(split_half_overlaps, human, source, *others)
+
+
+def _resampled(
+    function: Callable[..., list[ResampledMeasure]],
+    human: pa.Array,
+    source: pa.Array,
+    units: pa.Array,
+    counts: pa.Array,
+    seeds: pa.Array,
+) -> pa.Array:
+    rows = zip(
+        without_nulls(human, "human_points"),
+        without_nulls(source, "story_source_points"),
+        without_nulls(units, "axis_units"),
+        counts.to_pylist(),
+        seeds.to_pylist(),
+        strict=True,
+    )
+    return lists_of_structs(ResampledMeasure, [function(*row) for row in rows])
+
+
 POINTS = "DOUBLE[][]"
+RANGE = "STRUCT(mean DOUBLE, low DOUBLE, high DOUBLE, value_count INTEGER)"
+DRAWS = "STRUCT(frame_index INTEGER, measure_name VARCHAR, draws DOUBLE[])[]"
 
 UDFS: tuple[Udf, ...] = (
     Udf(
@@ -155,6 +207,34 @@ UDFS: tuple[Udf, ...] = (
         _paired,
         "The same points axis by axis: across prompts, and prompt by prompt.",
     ),
+    Udf(
+        "bootstrap_overlaps",
+        (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
+        DRAWS,
+        _bootstraps,
+        "Every measure over resamples of the prompts: points as above, axis units, count, seed.",
+    ),
+    Udf(
+        "split_half_overlaps",
+        (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
+        DRAWS,
+        _halves,
+        "The same between people on one random half of the prompts and a set on the other.",
+    ),
+    Udf(
+        "value_range",
+        ("DOUBLE[]",),
+        RANGE,
+        _ranges,
+        "Mean and central 95 % of a list; NULL elements are left out.",
+    ),
+    Udf(
+        "paired_difference_range",
+        ("DOUBLE[]", "DOUBLE[]"),
+        RANGE,
+        _difference_ranges,
+        "The same of second minus first, element by element.",
+    ),
 )
 
 
@@ -188,14 +268,13 @@ def _with_nulls(udf: Udf) -> Callable[..., pa.Array]:
         places = pc.if_else(known, pc.subtract(pc.cumulative_sum(known.cast(pa.int64())), 1), None)
         return found.take(places)
 
-    # DuckDB asks for as many Python parameters as SQL ones.
-    if len(udf.parameters) == 1:
-        return lambda first: call(first)
-    if len(udf.parameters) == 2:
-        return lambda first, second: call(first, second)
-    if len(udf.parameters) == 3:
-        return lambda first, second, third: call(first, second, third)
-    return lambda first, second, third, fourth: call(first, second, third, fourth)
+    # DuckDB asks for as many Python parameters as SQL ones, and looks for them in the signature.
+    parameters = [
+        inspect.Parameter(f"argument_{place}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for place in range(len(udf.parameters))
+    ]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def _one_chunk(argument: Any) -> pa.Array:

@@ -21,7 +21,13 @@ credal_sets_compared as (
 credal_comparisons_judged as (
 
     select
-        comparisons_listed.*,
+        comparisons_listed.study_name,
+        comparisons_listed.story_source_name,
+        comparisons_listed.coordinate_frame,
+        comparisons_listed.axes,
+        comparisons_listed.axis_count,
+        comparisons_listed.has_human_stories,
+        comparisons_listed.has_human_vectors,
         coalesce(credal_sets.prompt_count, 0) as prompt_count,
         coalesce(credal_sets_compared.shared_prompt_count, 0) as shared_prompt_count,
         case
