@@ -9,40 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from udfs.arrow_columns import (
-    lists_of_structs,
-    number_lists,
-    refuse_nulls,
-    structs,
-    unnested,
-    without_nulls,
-)
-from udfs.credal_overlaps import CredalOverlap, credal_overlap
-from udfs.credal_sets import CredalSet, credal_set
-from udfs.diversity import (
-    DiversityError,
-    jaccard_distance_of_codes,
-    mean_pairwise_cosine_distance,
-)
-from udfs.frames import AxisScale, axis_scale
-from udfs.paired_comparisons import PairedComparison, paired_comparison
-from udfs.resampled_overlaps import (
-    ResampledMeasure,
-    bootstrap_overlaps,
-    split_half_overlaps,
-)
-from udfs.resampling import ValueRange, paired_difference_range, value_range
+from udfs import arrow_functions
+from udfs.credal_overlaps import CredalOverlap
 
 
 @dataclass(frozen=True)
@@ -58,102 +35,13 @@ class Udf:
     meaning: str
 
 
-def _distances_of_embeddings(sets: pa.Array) -> pa.Array:
-    offsets, stories = unnested(sets)
-    story_offsets, numbers = unnested(stories)
-    refuse_nulls(numbers, "embeddings")
-    values = numbers.to_numpy(zero_copy_only=False)
-    results = []
-    for start, stop in pairwise(offsets.tolist()):
-        bounds = story_offsets[start : stop + 1]
-        dimensions = np.unique(np.diff(bounds))
-        if len(dimensions) > 1:
-            raise DiversityError(
-                "the embeddings of a set must all be of one dimension, "
-                f"got {dimensions.tolist()}; measure its stories with one embedding model."
-            )
-        rows = values[bounds[0] : bounds[-1]].reshape(stop - start, -1) if stop > start else ()
-        results.append(mean_pairwise_cosine_distance(rows))
-    return pa.array(results, pa.float64())
-
-
-def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
-    offsets, stories = unnested(sets)
-    story_offsets, items = unnested(stories)
-    refuse_nulls(items, "items")
-    encoded = pc.dictionary_encode(items)
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    places = np.empty(len(encoded.dictionary), dtype=np.int64)
-    results = []
-    for start, stop in pairwise(offsets.tolist()):
-        bounds = story_offsets[start : stop + 1]
-        own = codes[bounds[0] : bounds[-1]]
-        results.append(jaccard_distance_of_codes(own, bounds - bounds[0], places))
-    return pa.array(results, pa.float64())
-
-
-def _scales(lists: pa.Array) -> pa.Array:
-    return structs(AxisScale, [axis_scale(values) for values in without_nulls(lists, "an axis")])
-
-
-def _sets(lists: pa.Array) -> pa.Array:
-    return structs(CredalSet, [credal_set(points) for points in without_nulls(lists, "points")])
-
-
-def _overlaps(human: pa.Array, source: pa.Array) -> pa.Array:
-    return structs(CredalOverlap, [credal_overlap(*pair) for pair in _pairs(human, source)])
-
-
-def _paired(human: pa.Array, source: pa.Array) -> pa.Array:
-    return structs(PairedComparison, [paired_comparison(*pair) for pair in _pairs(human, source)])
-
-
-def _pairs(human: pa.Array, source: pa.Array) -> Iterator[tuple[Any, Any]]:
-    return zip(
-        without_nulls(human, "human_points"),
-        without_nulls(source, "story_source_points"),
-        strict=True,
-    )
-
-
-def _ranges(lists: pa.Array) -> pa.Array:
-    return structs(ValueRange, [value_range(values) for values in number_lists(lists)])
-
-
-def _difference_ranges(first: pa.Array, second: pa.Array) -> pa.Array:
-    pairs = zip(number_lists(first), number_lists(second), strict=True)
-    return structs(ValueRange, [paired_difference_range(*pair) for pair in pairs])
-
-
-def _bootstraps(human: pa.Array, source: pa.Array, *others: pa.Array) -> pa.Array:
-    return _resampled(bootstrap_overlaps, human, source, *others)
-
-
-def _halves(human: pa.Array, source: pa.Array, *others: pa.Array) -> pa.Array:
-    return _resampled(split_half_overlaps, human, source, *others)
-
-
-def _resampled(
-    function: Callable[..., list[ResampledMeasure]],
-    human: pa.Array,
-    source: pa.Array,
-    units: pa.Array,
-    counts: pa.Array,
-    seeds: pa.Array,
-) -> pa.Array:
-    rows = zip(
-        without_nulls(human, "human_points"),
-        without_nulls(source, "story_source_points"),
-        without_nulls(units, "axis_units"),
-        counts.to_pylist(),
-        seeds.to_pylist(),
-        strict=True,
-    )
-    return lists_of_structs(ResampledMeasure, [function(*row) for row in rows])
-
-
 POINTS = "DOUBLE[][]"
 RANGE = "STRUCT(mean DOUBLE, low DOUBLE, high DOUBLE, value_count INTEGER)"
+TEST = (
+    "STRUCT(statistic DOUBLE, p_value DOUBLE, exact_p_value DOUBLE, effect_size DOUBLE, "
+    "effect_size_ddof_0 DOUBLE, value_count INTEGER, degrees_of_freedom DOUBLE, "
+    "degrees_of_freedom_within DOUBLE)"
+)
 DRAWS = "STRUCT(frame_index INTEGER, measure_name VARCHAR, draws DOUBLE[])[]"
 
 UDFS: tuple[Udf, ...] = (
@@ -161,21 +49,21 @@ UDFS: tuple[Udf, ...] = (
         "mean_pairwise_cosine_distance",
         ("FLOAT[][]",),
         "DOUBLE",
-        _distances_of_embeddings,
+        arrow_functions.distances_of_embeddings,
         "Semantic diversity of one set of stories from their embeddings; NULL below two stories.",
     ),
     Udf(
         "mean_pairwise_jaccard_distance",
         ("VARCHAR[][]",),
         "DOUBLE",
-        _distances_of_item_sets,
+        arrow_functions.distances_of_item_sets,
         "Lexical or syntactic diversity of one set of stories; NULL below two, or two empty sets.",
     ),
     Udf(
         "axis_scale",
         ("DOUBLE[]",),
         "STRUCT(mean DOUBLE, sd DOUBLE)",
-        _scales,
+        arrow_functions.scales,
         "Mean and population standard deviation, sd exactly 0 for a constant axis.",
     ),
     Udf(
@@ -184,7 +72,7 @@ UDFS: tuple[Udf, ...] = (
         "STRUCT(hull_rank INTEGER, hull_measure DOUBLE, hull_volume DOUBLE, vertex_count INTEGER, "
         "vertices DOUBLE[][], is_degenerate BOOLEAN, rank_tolerance DOUBLE, "
         "singular_values DOUBLE[])",
-        _sets,
+        arrow_functions.credal_sets,
         "Convex hull of diversity vectors at their affine rank.",
     ),
     Udf(
@@ -196,7 +84,7 @@ UDFS: tuple[Udf, ...] = (
             for field in dataclasses.fields(CredalOverlap)
         )
         + ")",
-        _overlaps,
+        arrow_functions.overlaps,
         "Comparison of a story source's points (second) with the human ones (first).",
     ),
     Udf(
@@ -204,36 +92,80 @@ UDFS: tuple[Udf, ...] = (
         (POINTS, POINTS),
         "STRUCT(wasserstein_distances DOUBLE[], wasserstein_mean DOUBLE, "
         "rank_correlations DOUBLE[], rank_correlation_mean DOUBLE)",
-        _paired,
+        arrow_functions.paired_comparisons,
         "The same points axis by axis: across prompts, and prompt by prompt.",
     ),
     Udf(
         "bootstrap_overlaps",
         (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
         DRAWS,
-        _bootstraps,
+        arrow_functions.bootstraps,
         "Every measure over resamples of the prompts: points as above, axis units, count, seed.",
     ),
     Udf(
         "split_half_overlaps",
         (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
         DRAWS,
-        _halves,
+        arrow_functions.halves,
         "The same between people on one random half of the prompts and a set on the other.",
     ),
     Udf(
         "value_range",
         ("DOUBLE[]",),
         RANGE,
-        _ranges,
+        arrow_functions.ranges,
         "Mean and central 95 % of a list; NULL elements are left out.",
     ),
     Udf(
         "paired_difference_range",
         ("DOUBLE[]", "DOUBLE[]"),
         RANGE,
-        _difference_ranges,
+        arrow_functions.difference_ranges,
         "The same of second minus first, element by element.",
+    ),
+    Udf(
+        "variance_decomposition",
+        ("DOUBLE[][][]", "INTEGER", "INTEGER", "INTEGER"),
+        "STRUCT(between_strategy_variance DOUBLE, within_strategy_variance DOUBLE, "
+        "epistemic_ratio DOUBLE, epistemic_ratio_bias DOUBLE, epistemic_ratio_low DOUBLE, "
+        "epistemic_ratio_high DOUBLE)",
+        arrow_functions.decompositions,
+        "Spread between and within strategies: their points, ddof, replicate count, seed.",
+    ),
+    Udf(
+        "principal_components",
+        (POINTS,),
+        "STRUCT(variances DOUBLE[], variance_shares DOUBLE[], loadings DOUBLE[][])",
+        arrow_functions.components,
+        "Directions of greatest variance of points, as they are scaled.",
+    ),
+    Udf(
+        "spearman_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.spearman_tests,
+        "Spearman correlation; p by Student's t, and exact for up to eight pairs.",
+    ),
+    Udf(
+        "student_t_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.student_t_tests,
+        "Student's t-test with pooled variance and Cohen's d; positive where the first is more.",
+    ),
+    Udf(
+        "analysis_of_variance",
+        ("DOUBLE[][]",),
+        TEST,
+        arrow_functions.analyses_of_variance,
+        "One-way analysis of variance over groups.",
+    ),
+    Udf(
+        "mann_whitney_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.mann_whitney_tests,
+        "Mann-Whitney U of the first list; p by the normal law and, without ties, exact.",
     ),
 )
 
