@@ -185,8 +185,10 @@ def components(lists: pa.Array) -> pa.Array:
     return structs(PrincipalComponents, found)
 
 
-def decompositions(sets: pa.Array, ddofs: pa.Array, counts: pa.Array, seeds: pa.Array) -> pa.Array:
+def decompositions(
+    sets: pa.Array, flags: pa.Array, ddofs: pa.Array, counts: pa.Array, seeds: pa.Array
+) -> pa.Array:
     """`variance_decomposition` of each list of sets of points."""
-    numbers = (column.to_pylist() for column in (ddofs, counts, seeds))
+    numbers = (column.to_pylist() for column in (flags, ddofs, counts, seeds))
     rows = zip(without_nulls(sets, "strategy_points"), *numbers, strict=True)
     return structs(VarianceDecomposition, [variance_decomposition(*row) for row in rows])

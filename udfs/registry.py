@@ -125,12 +125,12 @@ UDFS: tuple[Udf, ...] = (
     ),
     Udf(
         "variance_decomposition",
-        ("DOUBLE[][][]", "INTEGER", "INTEGER", "INTEGER"),
+        ("DOUBLE[][][]", "BOOLEAN", "INTEGER", "INTEGER", "INTEGER"),
         "STRUCT(between_strategy_variance DOUBLE, within_strategy_variance DOUBLE, "
         "epistemic_ratio DOUBLE, epistemic_ratio_bias DOUBLE, epistemic_ratio_low DOUBLE, "
         "epistemic_ratio_high DOUBLE)",
         arrow_functions.decompositions,
-        "Spread between and within strategies: their points, ddof, replicate count, seed.",
+        "Spread between and within strategies: points, standardized?, ddof, replicates, seed.",
     ),
     Udf(
         "principal_components",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from udfs.credal_sets import CredalSetError, checked_points
+from udfs.frames import axis_scale
 from udfs.resampling import bootstrap_rows, value_range
 
 Values = NDArray[np.float64]
@@ -43,7 +43,11 @@ class VarianceDecomposition:
 
 
 def variance_decomposition(
-    strategy_points: Sequence[ArrayLike], ddof: int, replicate_count: int, seed: int
+    strategy_points: Sequence[ArrayLike],
+    is_standardized: bool,
+    ddof: int,
+    replicate_count: int,
+    seed: int,
 ) -> VarianceDecomposition:
     """Decompose the spread of a language model's diversity vectors over its decoding strategies.
 
@@ -52,6 +56,9 @@ def variance_decomposition(
     strategy_points : sequence of array_like of float, shape (n, axes) each
         One set of vectors for each strategy, at least two, in one frame. Sets of equal n are taken
         as the same prompts in the same order and resampled together.
+    is_standardized : bool
+        Whether each axis is divided by the population sd of all the vectors that enter: anew when a
+        strategy is left out, and in every replicate.
     ddof : int
         0 or 1, for both variances; with five strategies it moves the ratio by five points.
     replicate_count, seed : int
@@ -73,7 +80,7 @@ def variance_decomposition(
 
     Examples
     --------
-    >>> found = variance_decomposition([[[0.0], [2.0]], [[4.0], [6.0]]], 0, 4, 1)
+    >>> found = variance_decomposition([[[0.0], [2.0]], [[4.0], [6.0]]], False, 0, 4, 1)
     >>> found.between_strategy_variance, found.within_strategy_variance, found.epistemic_ratio
     (4.0, 1.0, 0.8)
     """
@@ -83,51 +90,66 @@ def variance_decomposition(
             f"a decomposition needs two strategies with more than {ddof} vectors each, got "
             f"{[len(points) for points in sets]} vectors; leave that strategy out."
         )
-    means = [_exact_means(points) for points in sets]
-    within = [
-        _exact_means((points - mean) ** 2) * len(points) / (len(points) - ddof)
-        for points, mean in zip(sets, means, strict=True)
-    ]
-    centroids = np.array(means)
-    between = (centroids - _exact_means(centroids)) ** 2
-    between_variance = math.fsum(between.ravel().tolist()) / (len(sets) - ddof)
-    within_variance = math.fsum(np.array(within).ravel().tolist()) / len(sets)
-    total = between_variance + within_variance
-    ratio = between_variance / total if total > 0.0 else None
-    replicates = value_range(_ratios(sets, ddof, replicate_count, seed))
-    return VarianceDecomposition(
-        between_strategy_variance=between_variance,
-        within_strategy_variance=within_variance,
-        epistemic_ratio=ratio,
-        epistemic_ratio_bias=None
-        if replicates.mean is None or ratio is None
-        else replicates.mean - ratio,
-        epistemic_ratio_low=replicates.low,
-        epistemic_ratio_high=replicates.high,
-    )
-
-
-def _exact_means(points: Values) -> Values:
-    return np.array([math.fsum(axis.tolist()) / len(axis) for axis in points.T])
-
-
-def _ratios(sets: list[Values], ddof: int, replicate_count: int, seed: int) -> Values:
-    """Epistemic ratio in each bootstrap replicate, NaN where nothing varies."""
-    moments = [
+    counts = np.array([len(points) for points in sets])
+    exact = [_exact_moments(points) for points in sets]
+    between, within = _variances(exact, counts, is_standardized=is_standardized, ddof=ddof)
+    drawn = [
         _replicate_moments(points.tobytes(), points.shape, replicate_count, seed) for points in sets
     ]
-    means = np.array([mean for mean, _ in moments])
-    variances = np.array(
-        [
-            variance * len(points) / (len(points) - ddof)
-            for points, (_, variance) in zip(sets, moments, strict=True)
-        ]
+    replicates = _variances(drawn, counts, is_standardized=is_standardized, ddof=ddof)
+    ratio = value_range(_ratio(between, within))
+    spread = value_range(_ratio(*replicates))
+    bias = None
+    if ratio.mean is not None and spread.mean is not None:
+        bias = spread.mean - ratio.mean
+    return VarianceDecomposition(
+        between_strategy_variance=float(between[0]),
+        within_strategy_variance=float(within[0]),
+        epistemic_ratio=ratio.mean,
+        epistemic_ratio_bias=bias,
+        epistemic_ratio_low=spread.low,
+        epistemic_ratio_high=spread.high,
     )
-    between = means.var(axis=0, ddof=ddof).sum(axis=1)
-    within = variances.mean(axis=0).sum(axis=1)
+
+
+def _variances(
+    moments: Sequence[tuple[Values, Values]],
+    counts: NDArray[np.int64],
+    *,
+    is_standardized: bool,
+    ddof: int,
+) -> tuple[Values, Values]:
+    """Variance between and within strategies, summed over axes, shape (draws,) each.
+
+    *moments* are means and population variances, shape (draws, axes), of each strategy.
+    """
+    means = np.array([mean for mean, _ in moments])
+    variances = np.array([variance for _, variance in moments])
+    weights = counts[:, None, None]
+    squared_units = np.ones(means.shape[1:])
+    if is_standardized:
+        grand_mean = (weights * means).sum(axis=0) / counts.sum()
+        spread = variances + (means - grand_mean) ** 2
+        total = (weights * spread).sum(axis=0) / counts.sum()
+        # A constant axis has no spread to divide: it stays at 0.
+        squared_units = np.where(total > 0.0, total, 1.0)
+    between = means.var(axis=0, ddof=ddof) / squared_units
+    within = (variances * weights / (weights - ddof)).mean(axis=0) / squared_units
+    return between.sum(axis=1), within.sum(axis=1)
+
+
+def _ratio(between: Values, within: Values) -> Values:
+    """Epistemic ratio of each draw, NaN where nothing varies."""
     with np.errstate(invalid="ignore"):
-        ratios: Values = between / (between + within)
-    return ratios
+        ratio: Values = between / (between + within)
+    return ratio
+
+
+def _exact_moments(points: Values) -> tuple[Values, Values]:
+    """Means and population variances of *points*, correctly rounded, shape (1, axes) each."""
+    scales = [axis_scale(axis) for axis in points.T]
+    means = np.array([[scale.mean for scale in scales]])
+    return means, np.array([[scale.sd**2 for scale in scales]])
 
 
 # A strategy enters one decomposition for every ddof and every other strategy left out.

@@ -12,12 +12,6 @@ story_sources as (
 
 ),
 
-language_model_scales as (
-
-    select * from {{ ref('int_language_model_scales_fitted') }}
-
-),
-
 -- Scaled on itself, every strategy has its centroid at 0 and there is nothing between them.
 named_vectors as (
 
@@ -58,32 +52,18 @@ strategy_vectors_scaled as (
 
     union all
 
+    -- Standardised where they are decomposed, by the spread of the strategies that enter.
     select
-        named_vectors.study_name,
-        named_vectors.language_model_name,
-        named_vectors.decoding_strategy_name,
-        named_vectors.prompt_id,
+        study_name,
+        language_model_name,
+        decoding_strategy_name,
+        prompt_id,
         'language_model_z' as coordinate_frame,
-        [
-            {{ z_score(
-                'named_vectors.semantic_coordinate', 'language_model_scales.semantic_scale'
-            ) }},
-            {{ z_score(
-                'named_vectors.lexical_coordinate', 'language_model_scales.lexical_scale'
-            ) }},
-            {{ z_score(
-                'named_vectors.syntactic_coordinate', 'language_model_scales.syntactic_scale'
-            ) }}
-        ] as point
+        [semantic_coordinate, lexical_coordinate, syntactic_coordinate] as point
 
     from named_vectors
 
-    inner join language_model_scales
-        on
-            named_vectors.study_name = language_model_scales.study_name
-            and named_vectors.language_model_name = language_model_scales.language_model_name
-
-    where named_vectors.coordinate_frame = 'raw'
+    where coordinate_frame = 'raw'
 
 )
 

@@ -24,6 +24,7 @@ decomposed as (
         strategies_left_out.prompt_count,
         variance_decomposition(
             strategies_left_out.strategy_points,
+            strategies_left_out.coordinate_frame = 'language_model_z',
             conventions.ddof,
             {{ var('bootstrap_replicate_count') }},
             {{ var('bootstrap_seed') }}
