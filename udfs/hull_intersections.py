@@ -17,6 +17,12 @@ from udfs.polytopes import intersection_over_union
 
 Points = NDArray[np.float64]
 
+IN_PLANE = 1e-12
+"""A corner nearer to a plane than this share of the hull's size lies in it.
+
+Rounding leaves some 1e-16 of the size; released sets share a face (syntactic diversity 1) exactly.
+"""
+
 
 def iou_of_hulls(first: Points, first_hull: Hull, second: Points, second_hull: Hull) -> float:
     """Intersection over union of two hulls in one space, in [0, 1].
@@ -71,8 +77,10 @@ def _shared_volume(first: Points, first_hull: Hull, second: Points, second_hull:
 def _clipped_edges(ends: Points, equations: Points) -> Points:
     """Ends of the parts of *ends*, shape (edges, 2, axes), that lie within the half-spaces."""
     normals, offsets = equations[:, :-1], equations[:, -1]
-    start = ends[:, 0] @ normals.T + offsets
-    stop = ends[:, 1] @ normals.T + offsets
+    heights = ends @ normals.T + offsets
+    # Ends that lie in a facet's plane must not be sent away along it by a rounding.
+    heights[np.abs(heights) <= IN_PLANE * float(np.ptp(ends, axis=(0, 1)).max())] = 0.0
+    start, stop = heights[:, 0], heights[:, 1]
     slope = stop - start
     with np.errstate(divide="ignore", invalid="ignore"):
         crossing = -start / slope
