@@ -216,6 +216,7 @@ def _lengths(human: DrawnSet, source: DrawnSet, unit: Values, ratio: Values) -> 
         + DISTANCE_WEIGHT / (1.0 + centroid_distance)
         + VOLUME_WEIGHT * likeness,
         "hausdorff_distance": _hausdorff(human, source, unit),
+        "hull_volume": source.hulls.hull_volumes * unit.prod(),
         "hausdorff_vertex_distance": np.maximum(
             distances.min(axis=1).max(axis=1), distances.min(axis=2).max(axis=1)
         ),

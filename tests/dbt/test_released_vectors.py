@@ -2,59 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import duckdb
 import pytest
 
-from tests.dbt.conftest import Dbt
-from tests.dbt.raw_studies import ingest_row, prompt_row, study_row, vector_row
-from warehouse import schema
-from warehouse.connection import open_warehouse
-from warehouse.writers import upsert
-
 pytestmark = pytest.mark.shared_data
-
-AXES = ("semantic", "lexical", "syntactic")
-STUDY = "released"
-
-
-def released_rows(path: Path) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            prompt_id = line["prompt_id"]
-            for source, side in ((f"{line['model']}/{line['strategy']}", "model"), ("human",) * 2):
-                vector = [line[f"{side}_{axis}_diversity"] for axis in AXES]
-                rows[prompt_id, source] = vector_row(STUDY, prompt_id, source, vector)
-    return list(rows.values())
-
-
-@pytest.fixture(scope="module")
-def released(
-    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, dbt: Dbt
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    work_file = tmp_path_factory.mktemp("released") / "work.duckdb"
-    vectors = released_rows(shared_data / "uncertain_human" / "uncertainty_analysis.csv")
-    prompts = {row["prompt_id"] for row in vectors}
-    with open_warehouse(work_file) as connection:
-        upsert(connection, schema.studies, [study_row(STUDY)])
-        upsert(connection, schema.ingests, [ingest_row("vectors", STUDY, "diversity_vectors")])
-        upsert(
-            connection,
-            schema.prompts,
-            [
-                prompt_row(STUDY, int(prompt_id), "vectors") | {"prompt_id": prompt_id}
-                for prompt_id in prompts
-            ],
-        )
-        upsert(connection, schema.diversity_vectors, vectors)
-    dbt(work_file, "build")
-    with duckdb.connect(work_file, read_only=True) as connection:
-        yield connection
 
 
 def test_the_human_set_is_counted_once(released: duckdb.DuckDBPyConnection) -> None:
