@@ -59,8 +59,8 @@ def _iou_of_flat_hulls(first: Points, second: Points) -> float:
 
 def _shared_volume(first: Points, first_hull: Hull, second: Points, second_hull: Hull) -> float:
     pieces = [
-        _clipped_edges(first[first_hull.edges], second_hull.equations),
-        _clipped_edges(second[second_hull.edges], first_hull.equations),
+        *_clipped(first, first_hull, second_hull.equations),
+        *_clipped(second, second_hull, first_hull.equations),
     ]
     corners = np.concatenate(pieces)
     if len(corners) <= first.shape[1]:
@@ -74,23 +74,27 @@ def _shared_volume(first: Points, first_hull: Hull, second: Points, second_hull:
         return 0.0
 
 
-def _clipped_edges(ends: Points, equations: Points) -> Points:
-    """Ends of the parts of *ends*, shape (edges, 2, axes), that lie within the half-spaces."""
-    normals, offsets = equations[:, :-1], equations[:, -1]
-    heights = ends @ normals.T + offsets
-    # Ends that lie in a facet's plane must not be sent away along it by a rounding.
-    heights[np.abs(heights) <= IN_PLANE * float(np.ptp(ends, axis=(0, 1)).max())] = 0.0
-    start, stop = heights[:, 0], heights[:, 1]
+def _clipped(points: Points, hull: Hull, equations: Points) -> list[Points]:
+    """Corners of *hull* within the half-spaces, and where its edges enter and leave them."""
+    heights = np.zeros((len(points), len(equations)))
+    corners = points[hull.corners]
+    found = corners @ equations[:, :-1].T + equations[:, -1]
+    # Corners that lie in a facet's plane must not be sent away along it by a rounding.
+    found[np.abs(found) <= IN_PLANE * float(np.ptp(corners, axis=0).max())] = 0.0
+    heights[hull.corners] = found
+    start, stop = heights[hull.edges[:, 0]], heights[hull.edges[:, 1]]
     slope = stop - start
     with np.errstate(divide="ignore", invalid="ignore"):
         crossing = -start / slope
     enter = np.where(slope < 0.0, crossing, 0.0).max(axis=1, initial=0.0)
     leave = np.where(slope > 0.0, crossing, 1.0).min(axis=1, initial=1.0)
     is_within = (enter <= leave) & ~((slope == 0.0) & (start > 0.0)).any(axis=1)
-    kept, along = ends[is_within, 0], (ends[:, 1] - ends[:, 0])[is_within]
-    first = kept + enter[is_within, None] * along
-    last = kept + leave[is_within, None] * along
-    return np.concatenate([first, last])
+    pieces = [corners[(found <= 0.0).all(axis=1)]]
+    for share, is_new in ((enter, enter > 0.0), (leave, leave < 1.0)):
+        ends = points[hull.edges[is_within & is_new]]
+        along = share[is_within & is_new, None]
+        pieces.append(ends[:, 0] + along * (ends[:, 1] - ends[:, 0]))
+    return pieces
 
 
 def _area(corners: Points) -> float:
