@@ -12,6 +12,12 @@ from scipy.spatial.distance import cdist
 
 from udfs.credal_sets import CredalSetError, checked_points, credal_set
 from udfs.frames import axis_scale
+from udfs.polytopes import (
+    IouStatus,
+    hausdorff_distance,
+    hausdorff_vertex_distance,
+    intersection_over_union,
+)
 
 OVERLAP_WEIGHT, DISTANCE_WEIGHT, VOLUME_WEIGHT = 0.4, 0.3, 0.3
 """Weights of the composite. GCV never prints them: they reproduce all ten rows of its Table 2."""
@@ -49,6 +55,14 @@ class CredalOverlap:
         is flat, None where the human set is.
     composite_calibration : float or None
         GCV's headline score, in [0, 1]; None without a volume ratio.
+    iou : float
+        Exact intersection over union of the two hulls, in [0, 1].
+    iou_status : IouStatus
+        Why it is what it is; a 0 always has its reason.
+    hausdorff_distance : float
+        Exact: the farthest point of either hull from the other, at least 0.
+    hausdorff_vertex_distance : float
+        The same between the vertices alone, never below the exact one.
     """
 
     overlap_calibration: float
@@ -59,6 +73,10 @@ class CredalOverlap:
     centroid_distance: float
     volume_ratio: float | None
     composite_calibration: float | None
+    iou: float
+    iou_status: IouStatus
+    hausdorff_distance: float
+    hausdorff_vertex_distance: float
 
 
 def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> CredalOverlap:
@@ -110,6 +128,7 @@ def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> C
     distance = math.dist(
         [scale.mean for scale in human_scales], [scale.mean for scale in source_scales]
     )
+    shared = intersection_over_union(human, source)
     return CredalOverlap(
         overlap_calibration=overlap,
         overlap_threshold=half_mean_sd,
@@ -121,6 +140,10 @@ def credal_overlap(human_points: ArrayLike, story_source_points: ArrayLike) -> C
         composite_calibration=None
         if ratio is None
         else composite_calibration(overlap, distance, ratio),
+        iou=shared.iou,
+        iou_status=shared.iou_status,
+        hausdorff_distance=hausdorff_distance(human_set, source_set),
+        hausdorff_vertex_distance=hausdorff_vertex_distance(human_set, source_set),
     )
 
 

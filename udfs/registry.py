@@ -8,31 +8,18 @@ itself is a macro of the dbt project, not a UDF.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
-from numpy.typing import NDArray
 
-from udfs.credal_overlaps import CredalOverlap, credal_overlap
-from udfs.credal_sets import CredalSet, credal_set
-from udfs.diversity import (
-    DiversityError,
-    jaccard_distance_of_codes,
-    mean_pairwise_cosine_distance,
-)
-from udfs.errors import CalibraryError
-from udfs.frames import AxisScale, axis_scale
-
-
-class NullElementError(CalibraryError):
-    """A list given to a UDF holds NULL."""
+from udfs import arrow_functions
+from udfs.credal_overlaps import CredalOverlap
 
 
 @dataclass(frozen=True)
@@ -48,98 +35,35 @@ class Udf:
     meaning: str
 
 
-def _distances_of_embeddings(sets: pa.Array) -> pa.Array:
-    offsets, stories = _unnested(sets)
-    story_offsets, numbers = _unnested(stories)
-    _refuse_nulls(numbers, "embeddings")
-    values = numbers.to_numpy(zero_copy_only=False)
-    results = []
-    for start, stop in pairwise(offsets.tolist()):
-        bounds = story_offsets[start : stop + 1]
-        dimensions = np.unique(np.diff(bounds))
-        if len(dimensions) > 1:
-            raise DiversityError(
-                "the embeddings of a set must all be of one dimension, "
-                f"got {dimensions.tolist()}; measure its stories with one embedding model."
-            )
-        rows = values[bounds[0] : bounds[-1]].reshape(stop - start, -1) if stop > start else ()
-        results.append(mean_pairwise_cosine_distance(rows))
-    return pa.array(results, pa.float64())
-
-
-def _distances_of_item_sets(sets: pa.Array) -> pa.Array:
-    offsets, stories = _unnested(sets)
-    story_offsets, items = _unnested(stories)
-    _refuse_nulls(items, "items")
-    encoded = pc.dictionary_encode(items)
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    places = np.empty(len(encoded.dictionary), dtype=np.int64)
-    results = []
-    for start, stop in pairwise(offsets.tolist()):
-        bounds = story_offsets[start : stop + 1]
-        own = codes[bounds[0] : bounds[-1]]
-        results.append(jaccard_distance_of_codes(own, bounds - bounds[0], places))
-    return pa.array(results, pa.float64())
-
-
-def _scales(lists: pa.Array) -> pa.Array:
-    return _structs(AxisScale, [axis_scale(values) for values in _without_nulls(lists, "an axis")])
-
-
-def _sets(lists: pa.Array) -> pa.Array:
-    return _structs(CredalSet, [credal_set(points) for points in _without_nulls(lists, "points")])
-
-
-def _overlaps(human: pa.Array, source: pa.Array) -> pa.Array:
-    pairs = zip(
-        _without_nulls(human, "human_points"),
-        _without_nulls(source, "story_source_points"),
-        strict=True,
-    )
-    return _structs(CredalOverlap, [credal_overlap(*pair) for pair in pairs])
-
-
 POINTS = "DOUBLE[][]"
-
-_ARROW_FIELDS: dict[type, pa.StructType] = {
-    AxisScale: pa.struct([("mean", pa.float64()), ("sd", pa.float64())]),
-    CredalSet: pa.struct(
-        [
-            ("hull_rank", pa.int32()),
-            ("hull_measure", pa.float64()),
-            ("hull_volume", pa.float64()),
-            ("vertex_count", pa.int32()),
-            ("vertices", pa.list_(pa.list_(pa.float64()))),
-            ("is_degenerate", pa.bool_()),
-            ("rank_tolerance", pa.float64()),
-            ("singular_values", pa.list_(pa.float64())),
-        ]
-    ),
-    CredalOverlap: pa.struct(
-        [(field.name, pa.float64()) for field in dataclasses.fields(CredalOverlap)]
-    ),
-}
+RANGE = "STRUCT(mean DOUBLE, low DOUBLE, high DOUBLE, value_count INTEGER)"
+TEST = (
+    "STRUCT(statistic DOUBLE, p_value DOUBLE, exact_p_value DOUBLE, effect_size DOUBLE, "
+    "effect_size_ddof_0 DOUBLE, value_count INTEGER, degrees_of_freedom DOUBLE, "
+    "degrees_of_freedom_within DOUBLE)"
+)
+DRAWS = "STRUCT(frame_index INTEGER, measure_name VARCHAR, draws DOUBLE[])[]"
 
 UDFS: tuple[Udf, ...] = (
     Udf(
         "mean_pairwise_cosine_distance",
         ("FLOAT[][]",),
         "DOUBLE",
-        _distances_of_embeddings,
+        arrow_functions.distances_of_embeddings,
         "Semantic diversity of one set of stories from their embeddings; NULL below two stories.",
     ),
     Udf(
         "mean_pairwise_jaccard_distance",
         ("VARCHAR[][]",),
         "DOUBLE",
-        _distances_of_item_sets,
+        arrow_functions.distances_of_item_sets,
         "Lexical or syntactic diversity of one set of stories; NULL below two, or two empty sets.",
     ),
     Udf(
         "axis_scale",
         ("DOUBLE[]",),
         "STRUCT(mean DOUBLE, sd DOUBLE)",
-        _scales,
+        arrow_functions.scales,
         "Mean and population standard deviation, sd exactly 0 for a constant axis.",
     ),
     Udf(
@@ -148,17 +72,100 @@ UDFS: tuple[Udf, ...] = (
         "STRUCT(hull_rank INTEGER, hull_measure DOUBLE, hull_volume DOUBLE, vertex_count INTEGER, "
         "vertices DOUBLE[][], is_degenerate BOOLEAN, rank_tolerance DOUBLE, "
         "singular_values DOUBLE[])",
-        _sets,
+        arrow_functions.credal_sets,
         "Convex hull of diversity vectors at their affine rank.",
     ),
     Udf(
         "credal_overlap",
         (POINTS, POINTS),
         "STRUCT("
-        + ", ".join(f"{field.name} DOUBLE" for field in dataclasses.fields(CredalOverlap))
+        + ", ".join(
+            f"{field.name} {'VARCHAR' if field.name == 'iou_status' else 'DOUBLE'}"
+            for field in dataclasses.fields(CredalOverlap)
+        )
         + ")",
-        _overlaps,
+        arrow_functions.overlaps,
         "Comparison of a story source's points (second) with the human ones (first).",
+    ),
+    Udf(
+        "paired_comparison",
+        (POINTS, POINTS),
+        "STRUCT(wasserstein_distances DOUBLE[], wasserstein_mean DOUBLE, "
+        "rank_correlations DOUBLE[], rank_correlation_mean DOUBLE)",
+        arrow_functions.paired_comparisons,
+        "The same points axis by axis: across prompts, and prompt by prompt.",
+    ),
+    Udf(
+        "bootstrap_overlaps",
+        (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
+        DRAWS,
+        arrow_functions.bootstraps,
+        "Every measure over resamples of the prompts: points as above, axis units, count, seed.",
+    ),
+    Udf(
+        "split_half_overlaps",
+        (POINTS, POINTS, POINTS, "INTEGER", "INTEGER"),
+        DRAWS,
+        arrow_functions.halves,
+        "The same between people on one random half of the prompts and a set on the other.",
+    ),
+    Udf(
+        "value_range",
+        ("DOUBLE[]",),
+        RANGE,
+        arrow_functions.ranges,
+        "Mean and central 95 % of a list; NULL elements are left out.",
+    ),
+    Udf(
+        "paired_difference_range",
+        ("DOUBLE[]", "DOUBLE[]"),
+        RANGE,
+        arrow_functions.difference_ranges,
+        "The same of second minus first, element by element.",
+    ),
+    Udf(
+        "variance_decomposition",
+        ("DOUBLE[][][]", "BOOLEAN", "INTEGER", "INTEGER", "INTEGER"),
+        "STRUCT(between_strategy_variance DOUBLE, within_strategy_variance DOUBLE, "
+        "epistemic_ratio DOUBLE, epistemic_ratio_bias DOUBLE, epistemic_ratio_low DOUBLE, "
+        "epistemic_ratio_high DOUBLE)",
+        arrow_functions.decompositions,
+        "Spread between and within strategies: points, standardized?, ddof, replicates, seed.",
+    ),
+    Udf(
+        "principal_components",
+        (POINTS,),
+        "STRUCT(variances DOUBLE[], variance_shares DOUBLE[], loadings DOUBLE[][])",
+        arrow_functions.components,
+        "Directions of greatest variance of points, as they are scaled.",
+    ),
+    Udf(
+        "spearman_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.spearman_tests,
+        "Spearman correlation; p by Student's t, and exact for up to eight pairs.",
+    ),
+    Udf(
+        "student_t_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.student_t_tests,
+        "Student's t-test with pooled variance and Cohen's d; positive where the first is more.",
+    ),
+    Udf(
+        "analysis_of_variance",
+        ("DOUBLE[][]",),
+        TEST,
+        arrow_functions.analyses_of_variance,
+        "One-way analysis of variance over groups.",
+    ),
+    Udf(
+        "mann_whitney_test",
+        ("DOUBLE[]", "DOUBLE[]"),
+        TEST,
+        arrow_functions.mann_whitney_tests,
+        "Mann-Whitney U of the first list; p by the normal law and, without ties, exact.",
     ),
 )
 
@@ -193,44 +200,14 @@ def _with_nulls(udf: Udf) -> Callable[..., pa.Array]:
         places = pc.if_else(known, pc.subtract(pc.cumulative_sum(known.cast(pa.int64())), 1), None)
         return found.take(places)
 
-    # DuckDB asks for as many Python parameters as SQL ones.
-    if len(udf.parameters) == 1:
-        return lambda first: call(first)
-    return lambda first, second: call(first, second)
+    # DuckDB asks for as many Python parameters as SQL ones, and looks for them in the signature.
+    parameters = [
+        inspect.Parameter(f"argument_{place}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for place in range(len(udf.parameters))
+    ]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def _one_chunk(argument: Any) -> pa.Array:
     return argument.combine_chunks() if isinstance(argument, pa.ChunkedArray) else argument
-
-
-def _unnested(lists: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the offsets of *lists*, from 0, and what they hold, one after the other."""
-    if lists.null_count:
-        raise NullElementError("a set must not hold NULL; leave that story out.")
-    if pa.types.is_fixed_size_list(lists.type):
-        lists = lists.cast(pa.list_(lists.type.value_type))
-    offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    return offsets - offsets[0], lists.flatten()
-
-
-def _without_nulls(lists: pa.Array, name: str) -> Sequence[Any]:
-    """Return *lists* as Python lists, none of them holding NULL at any depth."""
-    inner = lists
-    while pa.types.is_nested(inner.type):
-        inner = inner.flatten()
-        _refuse_nulls(inner, name)
-    values: list[Any] = lists.to_pylist()
-    return values
-
-
-def _refuse_nulls(values: pa.Array, name: str) -> None:
-    if values.null_count:
-        raise NullElementError(
-            f"{name} must not hold NULL, got {values.null_count} of {len(values)}; leave them out."
-        )
-
-
-def _structs(kind: type, rows: Sequence[Any]) -> pa.Array:
-    fields = list(_ARROW_FIELDS[kind])
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in fields]
-    return pa.StructArray.from_arrays(columns, fields=fields)

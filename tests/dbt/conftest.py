@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from tests.dbt.raw_studies import all_studies, feature_rows
+from tests.dbt.raw_studies import (
+    all_studies,
+    feature_rows,
+    ingest_row,
+    prompt_row,
+    study_row,
+    vector_row,
+)
 from warehouse import schema
 from warehouse.connection import open_warehouse
 from warehouse.measurements import Feature, missing_cuts
@@ -88,6 +97,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another work file: the same raw rows, written in another order and built again."""
     work_file = tmp_path_factory.mktemp("rebuilt") / "work.duckdb"
     write_studies(work_file, is_reversed=True)
+    run_dbt(work_file, "seed")
     run_dbt(work_file, "run")
     return work_file
 
@@ -96,4 +106,44 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def marts(built: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A plain connection, which knows no UDF."""
     with duckdb.connect(built, read_only=True) as connection:
+        yield connection
+
+
+AXES = ("semantic", "lexical", "syntactic")
+RELEASED = "released"
+
+
+def released_rows(path: Path) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            prompt_id = line["prompt_id"]
+            for source, side in ((f"{line['model']}/{line['strategy']}", "model"), ("human",) * 2):
+                vector = [line[f"{side}_{axis}_diversity"] for axis in AXES]
+                rows[prompt_id, source] = vector_row(RELEASED, prompt_id, source, vector)
+    return list(rows.values())
+
+
+@pytest.fixture(scope="session")
+def released(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, dbt: Dbt
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The marts of GCV's released vectors, as a study of their own."""
+    work_file = tmp_path_factory.mktemp("released") / "work.duckdb"
+    vectors = released_rows(shared_data / "uncertain_human" / "uncertainty_analysis.csv")
+    prompts = {row["prompt_id"] for row in vectors}
+    with open_warehouse(work_file) as connection:
+        upsert(connection, schema.studies, [study_row(RELEASED)])
+        upsert(connection, schema.ingests, [ingest_row("vectors", RELEASED, "diversity_vectors")])
+        upsert(
+            connection,
+            schema.prompts,
+            [
+                prompt_row(RELEASED, int(prompt_id), "vectors") | {"prompt_id": prompt_id}
+                for prompt_id in prompts
+            ],
+        )
+        upsert(connection, schema.diversity_vectors, vectors)
+    dbt(work_file, "build")
+    with duckdb.connect(work_file, read_only=True) as connection:
         yield connection

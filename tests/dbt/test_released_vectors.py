@@ -2,59 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import duckdb
 import pytest
 
-from tests.dbt.conftest import Dbt
-from tests.dbt.raw_studies import ingest_row, prompt_row, study_row, vector_row
-from warehouse import schema
-from warehouse.connection import open_warehouse
-from warehouse.writers import upsert
-
 pytestmark = pytest.mark.shared_data
-
-AXES = ("semantic", "lexical", "syntactic")
-STUDY = "released"
-
-
-def released_rows(path: Path) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            prompt_id = line["prompt_id"]
-            for source, side in ((f"{line['model']}/{line['strategy']}", "model"), ("human",) * 2):
-                vector = [line[f"{side}_{axis}_diversity"] for axis in AXES]
-                rows[prompt_id, source] = vector_row(STUDY, prompt_id, source, vector)
-    return list(rows.values())
-
-
-@pytest.fixture(scope="module")
-def released(
-    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, dbt: Dbt
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    work_file = tmp_path_factory.mktemp("released") / "work.duckdb"
-    vectors = released_rows(shared_data / "uncertain_human" / "uncertainty_analysis.csv")
-    prompts = {row["prompt_id"] for row in vectors}
-    with open_warehouse(work_file) as connection:
-        upsert(connection, schema.studies, [study_row(STUDY)])
-        upsert(connection, schema.ingests, [ingest_row("vectors", STUDY, "diversity_vectors")])
-        upsert(
-            connection,
-            schema.prompts,
-            [
-                prompt_row(STUDY, int(prompt_id), "vectors") | {"prompt_id": prompt_id}
-                for prompt_id in prompts
-            ],
-        )
-        upsert(connection, schema.diversity_vectors, vectors)
-    dbt(work_file, "build")
-    with duckdb.connect(work_file, read_only=True) as connection:
-        yield connection
 
 
 def test_the_human_set_is_counted_once(released: duckdb.DuckDBPyConnection) -> None:
@@ -102,18 +53,82 @@ def test_human_hulls_have_the_recomputed_volumes(
     assert found == [(pytest.approx(volume, rel=1e-9), vertex_count)]
 
 
+@pytest.mark.parametrize(
+    ("axis_count", "measure", "expected"),
+    [
+        (3, "hull_volume", 0.324581793),
+        (3, "iou", 0.232791145),
+        (2, "iou", 0.475173538),
+        (3, "overlap_calibration", 0.0954545),
+        (3, "overlap_threshold", 0.0838763978),
+        (3, "hausdorff_vertex_distance", 0.605104270),
+        (3, "hausdorff_distance", 0.486961716),
+        (3, "centroid_distance", 0.440734946),
+    ],
+)
 def test_the_comparison_of_gpt2_at_0_7_has_the_recomputed_measures(
-    released: duckdb.DuckDBPyConnection,
+    released: duckdb.DuckDBPyConnection, axis_count: int, measure: str, expected: float
 ) -> None:
     (found,) = released.execute(
-        "select overlap_calibration, overlap_threshold, centroid_distance, hull_volume"
-        " from marts.fct_credal_overlaps inner join marts.fct_credal_sets"
+        f"select {measure} from marts.fct_credal_overlaps inner join marts.fct_credal_sets"  # noqa: S608 - written above
         " using (study_name, story_source_name, coordinate_frame, axes, axis_count)"
         " where story_source_name = 'GPT2-XL/temperature_0.7'"
-        " and coordinate_frame = 'pooled_z' and axis_count = 3"
+        " and coordinate_frame = 'pooled_z' and axis_count = ?",
+        [axis_count],
     ).fetchall()
-    expected = (0.0954545, 0.0838763978, 0.440734946, 0.324581793)
-    assert found == pytest.approx(expected, abs=5e-8)
+    # Half a unit of the last digit given.
+    assert found == (
+        pytest.approx(expected, abs=5e-8 if measure == "overlap_calibration" else 5e-10),
+    )
+
+
+def test_a_flat_configuration_shares_no_volume_and_says_why(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = released.execute(
+        "select iou, iou_status, volume_ratio from marts.fct_credal_overlaps"
+        " where story_source_name = 'GPT2-XL/top_k_40' and axis_count = 3"
+    ).fetchall()
+    assert rows == [(0.0, "different_ranks", 0.0)] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "frame", "axes", "expected"),
+    [
+        ("Gemma-2B/temperature_0.7", "raw", 3, 0.02573),
+        ("Gemma-2B/temperature_0.7", "raw", 2, 0.0383),
+        ("Gemma-2B/temperature_0.7", "pooled_z", 3, 0.2270),
+        ("GPT2-XL/temperature_0.7", "pooled_z", 3, 0.1845),
+    ],
+)
+def test_mean_wasserstein_distances_are_the_recomputed_ones(
+    released: duckdb.DuckDBPyConnection, name: str, frame: str, axes: int, expected: float
+) -> None:
+    (found,) = released.execute(
+        "select wasserstein_mean from marts.fct_credal_overlaps where story_source_name = ?"
+        " and coordinate_frame = ? and axis_count = ?",
+        [name, frame, axes],
+    ).fetchall()
+    # scipy.stats.wasserstein_distance gives 0.025712 for the first, noted as 0.02573.
+    assert found[0] == pytest.approx(expected, abs=5e-5)
+
+
+def test_llama_varies_where_people_vary_more_than_gpt2_does(
+    released: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = released.execute(
+        "select split_part(story_source_name, '/', 1),"
+        " round(min(diversity_rank_correlation_semantic), 2),"
+        " round(max(diversity_rank_correlation_semantic), 2)"
+        " from marts.fct_credal_overlaps group by all order by all"
+    ).fetchall()
+    # Ranges as GCV-NOTES prints them; the frame changes no rank.
+    assert rows == [
+        ("GPT2-XL", pytest.approx(0.005, abs=0.0051), 0.19),
+        ("Gemma-2B", 0.02, 0.27),
+        ("Llama-3.1-8B-Instruct", 0.25, 0.53),
+        ("Mistral-7B-Instruct", 0.33, 0.38),
+    ]
 
 
 def test_every_configuration_is_compared_over_all_prompts(

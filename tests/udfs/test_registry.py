@@ -19,24 +19,57 @@ from udfs.diversity import mean_pairwise_cosine_distance, mean_pairwise_jaccard_
 from udfs.frames import axis_scale
 from udfs.registry import UDFS, Udf, register_all
 
-MODULES = ("udfs.credal_overlaps", "udfs.credal_sets", "udfs.diversity", "udfs.frames")
+MODULES = (
+    "udfs.credal_overlaps",
+    "udfs.credal_sets",
+    "udfs.diversity",
+    "udfs.frames",
+    "udfs.hypothesis_tests",
+    "udfs.paired_comparisons",
+    "udfs.principal_components",
+    "udfs.resampled_overlaps",
+    "udfs.resampling",
+    "udfs.variance_decompositions",
+)
+SQUARES = "[[0, 0], [0, 2], [2, 0]]::double[][], [[0, 0], [0, 2], [2, 0]]::double[][]"
+RESAMPLED = f"{SQUARES}, [[1, 1]]::double[][], 4, 1"
+NUMBERS = "[1, 2, 4]::double[], [2, 1, 3]::double[]"
+NULL_IN_NUMBERS = ("[1, null, 4]::double[], [2, 1, 3]::double[]",)
+NULL_IN_PAIRS = (
+    "[[0, 0], null]::double[][], [[0, 0]]::double[][]",
+    "[[0, 0]]::double[][], [[0, null]]::double[][]",
+)
 
 ARGUMENTS = {
     "mean_pairwise_cosine_distance": "[[1, 0], [0, 1]]::float[][]",
     "mean_pairwise_jaccard_distance": "[['a'], ['b']]",
     "axis_scale": "[1, 3]::double[]",
     "credal_set": "[[0, 0], [0, 2], [2, 0]]::double[][]",
-    "credal_overlap": "[[0, 0], [0, 2], [2, 0]]::double[][], [[0, 0], [0, 2], [2, 0]]::double[][]",
+    "credal_overlap": SQUARES,
+    "paired_comparison": SQUARES,
+    "bootstrap_overlaps": RESAMPLED,
+    "split_half_overlaps": RESAMPLED,
+    "value_range": "[1, 3]::double[]",
+    "paired_difference_range": "[1, 3]::double[], [2, 5]::double[]",
+    "variance_decomposition": "[[[0], [2]], [[4], [6]]]::double[][][], false, 0, 4, 1",
+    "principal_components": "[[0, 0], [2, 0], [0, 1]]::double[][]",
+    "spearman_test": NUMBERS,
+    "student_t_test": NUMBERS,
+    "mann_whitney_test": NUMBERS,
+    "analysis_of_variance": "[[1, 2], [3, 5]]::double[][]",
 }
 NULL_INSIDE = {
     "mean_pairwise_cosine_distance": ("[[1, 0], null]::float[][]", "[[1, null]]::float[][]"),
     "mean_pairwise_jaccard_distance": ("[['a'], null]", "[['a', null], ['b']]"),
     "axis_scale": ("[1, null]::double[]",),
     "credal_set": ("[[0, 0], null]::double[][]", "[[0, null]]::double[][]"),
-    "credal_overlap": (
-        "[[0, 0], null]::double[][], [[0, 0]]::double[][]",
-        "[[0, 0]]::double[][], [[0, null]]::double[][]",
-    ),
+    "credal_overlap": NULL_IN_PAIRS,
+    "paired_comparison": NULL_IN_PAIRS,
+    "bootstrap_overlaps": tuple(f"{pair}, [[1, 1]]::double[][], 4, 1" for pair in NULL_IN_PAIRS),
+    "variance_decomposition": ("[[[0], null], [[4], [6]]]::double[][][], false, 0, 4, 1",),
+    "principal_components": ("[[0, 0], null]::double[][]",),
+    "spearman_test": NULL_IN_NUMBERS,
+    "analysis_of_variance": ("[[1, 2], null]::double[][]",),
 }
 
 

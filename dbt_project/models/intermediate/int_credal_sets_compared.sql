@@ -1,60 +1,31 @@
 with
 
-credal_points as (
+credal_point_lists as (
 
-    select * from {{ ref('int_credal_points_built') }}
-
-),
-
-human_points as (
-
-    select *
-
-    from credal_points
-
-    where story_source_name = 'human'
-
-),
-
-story_source_points as (
-
-    select *
-
-    from credal_points
-
-    where story_source_name != 'human'
+    select * from {{ ref('int_credal_point_lists_paired') }}
 
 ),
 
 credal_sets_compared as (
 
     select
-        story_source_points.study_name,
-        story_source_points.story_source_name,
-        story_source_points.coordinate_frame,
-        story_source_points.axes,
-        story_source_points.axis_count,
-        cast(count(*) as integer) as shared_prompt_count,
+        study_name,
+        story_source_name,
+        coordinate_frame,
+        axes,
+        axis_count,
+        shared_prompt_count,
         -- As many points as axes always lie in one plane: there is no full hull to compare.
         case
-            when count(*) > story_source_points.axis_count
-                then
-                    credal_overlap(
-                        list(human_points.point order by story_source_points.prompt_id),
-                        list(story_source_points.point order by story_source_points.prompt_id)
-                    )
-        end as comparison
+            when shared_prompt_count > axis_count
+                then credal_overlap(human_points, story_source_points)
+        end as comparison,
+        case
+            when shared_prompt_count > axis_count
+                then paired_comparison(human_points, story_source_points)
+        end as paired_comparison
 
-    from story_source_points
-
-    inner join human_points
-        on
-            story_source_points.study_name = human_points.study_name
-            and story_source_points.prompt_id = human_points.prompt_id
-            and story_source_points.coordinate_frame = human_points.coordinate_frame
-            and story_source_points.axes = human_points.axes
-
-    group by 1, 2, 3, 4, 5
+    from credal_point_lists
 
 )
 

@@ -1,0 +1,71 @@
+with
+
+published_figures as (
+
+    select * from {{ ref('int_published_figures_listed') }}
+
+),
+
+published_figures_recomputed as (
+
+    select * from {{ ref('int_published_figures_recomputed') }}
+
+),
+
+study_figures_recomputed as (
+
+    select * from {{ ref('int_study_figures_recomputed') }}
+
+),
+
+studies as (
+
+    select * from {{ ref('dim_studies') }}
+
+),
+
+fct_published_reconciliations as (
+
+    select
+        studies.study_name,
+        published_figures.section,
+        published_figures.printed_in,
+        published_figures.subject_name,
+        published_figures.statistic_name,
+        published_figures.published_value,
+        published_figures.tolerance,
+        published_figures_recomputed.figure_value as value_from_published,
+        published_figures_recomputed.alternative_value as alternative_from_published,
+        {{ verdict('published_figures_recomputed.figure_value') }} as verdict_from_published,
+        study_figures_recomputed.figure_value as value_from_study,
+        study_figures_recomputed.alternative_value as alternative_from_study,
+        {{ verdict('study_figures_recomputed.figure_value') }} as verdict_from_study,
+        published_figures.note,
+        '{{ var("definition_version") }}' as definition_version
+
+    from studies
+
+    cross join published_figures
+
+    left join published_figures_recomputed
+        on
+            published_figures.printed_in = published_figures_recomputed.printed_in
+            and published_figures.subject_name = published_figures_recomputed.subject_name
+            and published_figures.statistic_name = published_figures_recomputed.statistic_name
+
+    left join study_figures_recomputed
+        on
+            studies.study_name = study_figures_recomputed.study_name
+            and published_figures.printed_in = study_figures_recomputed.printed_in
+            and published_figures.subject_name = study_figures_recomputed.subject_name
+            and published_figures.statistic_name = study_figures_recomputed.statistic_name
+
+    order by
+        studies.study_name,
+        published_figures.printed_in,
+        published_figures.subject_name,
+        published_figures.statistic_name
+
+)
+
+select * from fct_published_reconciliations
