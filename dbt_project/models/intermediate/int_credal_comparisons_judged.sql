@@ -31,9 +31,9 @@ credal_comparisons_judged as (
         coalesce(credal_sets.prompt_count, 0) as prompt_count,
         coalesce(credal_sets_compared.shared_prompt_count, 0) as shared_prompt_count,
         case
-            when coalesce(credal_sets.prompt_count, 0) = 0 then 'no_vectors'
             when not comparisons_listed.has_human_stories then 'no_human_stories'
             when not comparisons_listed.has_human_vectors then 'no_human_vectors'
+            when coalesce(credal_sets.prompt_count, 0) = 0 then 'no_vectors'
             when credal_sets_compared.shared_prompt_count is null then 'no_shared_prompts'
             when credal_sets_compared.comparison is null then 'too_few_shared_prompts'
             when credal_sets_compared.comparison.volume_ratio is null then 'human_set_is_flat'

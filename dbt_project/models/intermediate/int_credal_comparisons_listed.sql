@@ -90,9 +90,7 @@ credal_comparisons_listed as (
 
     cross join axes_sets
 
-    where
-        story_sources.story_kind = 'generated'
-        and (coordinate_frames.coordinate_frame != 'human_z' or human_sides.has_human_vectors)
+    where story_sources.story_kind = 'generated'
 
 )
 

@@ -6,6 +6,36 @@ credal_points as (
 
 ),
 
+diversity_vectors as (
+
+    select * from {{ ref('int_diversity_vectors_unioned') }}
+
+),
+
+-- A vector of few stories is noisier than one of many, and may be a corner of its own.
+set_sizes as (
+
+    select
+        study_name,
+        story_source_name,
+        cast(
+            count(*) filter (
+                where diversity_status in ('incomplete', 'more_than_requested')
+            ) as integer
+        ) as incomplete_prompt_count,
+        min(story_count) as smallest_story_count
+
+    from diversity_vectors
+
+    where
+        semantic_diversity is not null
+        and lexical_diversity is not null
+        and syntactic_diversity is not null
+
+    group by 1, 2
+
+),
+
 hulls as (
 
     select
@@ -32,6 +62,8 @@ fct_credal_sets as (
         hulls.axes,
         hulls.axis_count,
         hulls.prompt_count,
+        set_sizes.incomplete_prompt_count,
+        set_sizes.smallest_story_count,
         hulls.hull.hull_rank,
         hulls.hull.hull_measure,
         hulls.hull.hull_volume,
@@ -48,6 +80,11 @@ fct_credal_sets as (
         '{{ var("definition_version") }}' as definition_version
 
     from hulls
+
+    left join set_sizes
+        on
+            hulls.study_name = set_sizes.study_name
+            and hulls.story_source_name = set_sizes.story_source_name
 
     order by hulls.study_name, hulls.story_source_name, hulls.coordinate_frame, hulls.axes
 
