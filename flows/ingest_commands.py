@@ -20,7 +20,8 @@ ingest_app = typer.Typer(
 
 PathArgument = Annotated[str, typer.Argument(help="File or folder (.gz and .zst too).")]
 NameOption = Annotated[
-    str | None, typer.Option("--name", help="Name of the data set; the file's name if not given.")
+    str | None,
+    typer.Option("--name", help="Study: one name for what is compared; else the file's name."),
 ]
 PromptsOption = Annotated[
     str | None, typer.Option("--prompts", help="File with the prompts, joined on the prompt id.")
@@ -59,18 +60,25 @@ def stories_command(
     delimiter: DelimiterOption = None,
     record_format: FormatOption = None,
     split: Annotated[str | None, typer.Option("--split", help="Split of a hub data set.")] = None,
-    stories_per_prompt: Annotated[int | None, typer.Option("--stories-per-prompt")] = None,
+    stories_per_prompt: Annotated[
+        int | None, typer.Option("--stories-per-prompt", help="Stories drawn; 10 if not given.")
+    ] = None,
     prompt_count: Annotated[
-        str | None, typer.Option("--prompt-count", help="Prompts kept at most, or all.")
+        str | None,
+        typer.Option("--prompt-count", help="Prompts kept at most, or all; 500 if not given."),
     ] = None,
     minimum_prompt_characters: Annotated[
-        int | None, typer.Option("--minimum-prompt-characters")
+        int | None, typer.Option("--minimum-prompt-characters", help="20 if not given.")
     ] = None,
     maximum_prompt_characters: Annotated[
-        int | None, typer.Option("--maximum-prompt-characters")
+        int | None, typer.Option("--maximum-prompt-characters", help="500 if not given.")
     ] = None,
-    minimum_story_tokens: Annotated[int | None, typer.Option("--minimum-story-tokens")] = None,
-    maximum_story_tokens: Annotated[int | None, typer.Option("--maximum-story-tokens")] = None,
+    minimum_story_tokens: Annotated[
+        int | None, typer.Option("--minimum-story-tokens", help="52 if not given.")
+    ] = None,
+    maximum_story_tokens: Annotated[
+        int | None, typer.Option("--maximum-story-tokens", help="987 if not given.")
+    ] = None,
     tokenizer: Annotated[
         str | None, typer.Option("--tokenizer", help="Counts story tokens in the selection.")
     ] = None,
@@ -117,7 +125,8 @@ def generations_command(
     prompt_column: PromptColumn = None,
     text_column: TextColumn = None,
     language_model: Annotated[
-        str | None, typer.Option("--language-model", help="Name, where no column has it.")
+        str | None,
+        typer.Option("--language-model", help="Name, or what a column's value is joined to."),
     ] = None,
     language_model_column: LanguageModelColumn = None,
     decoding_strategy: Annotated[

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import duckdb
 
-from flows.corpora.files import find_files
+from flows.corpora.files import find_files, require_input
 from flows.corpora.generation_inputs import open_generations
 from flows.corpora.huggingface import dataset_id
 from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
@@ -93,8 +93,11 @@ def ingest_named(
 def ingest_study(settings: Settings, study: Study) -> StageReport:
     """Ingest every input that the study file names; a done one costs the reading of its bytes."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
+        layouts = layouts_of(study)
+        for layout in layouts:
+            _require_paths(layout)
         chosen = resolve_auto(study.settings, read_study(connection, study.study_name))
-        reports = _ingest_all(connection, chosen, layouts_of(study))
+        reports = _ingest_all(connection, chosen, layouts)
         notes = _notes_on_unnamed_inputs(connection, study.study_name, reports)
     return StageReport(study.study_name, reports, notes)
 
@@ -192,6 +195,20 @@ def _ingest_all(
         run.end("done", f"{sum(report.row_count for report in reports)} records")
         checkpoint(connection)
     return tuple(reports)
+
+
+def _require_paths(layout: Layout) -> None:
+    """Refuse a missing file before any other is read.
+
+    Raises
+    ------
+    UnreadableInputError
+        Nothing lies at a path; the sentence names it.
+    """
+    for path in (layout.path, getattr(layout, "prompts", None)):
+        is_file = path is not None and dataset_id(path) is None
+        if is_file and not find_pairs(Path(str(path)).expanduser()):
+            require_input(Path(str(path)).expanduser())
 
 
 def _input_bytes(layout: Layout) -> int | None:

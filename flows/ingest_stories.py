@@ -99,6 +99,7 @@ def ingest_stories(
         counts += Counter(selected.reject_counts)
         notes.append(
             f"{selected.story_count:,} stories of {selected.prompt_count:,} prompts selected"
+            + ("" if is_new or not selected.is_new else ", drawn anew: the selection has changed")
         )
     return IngestReport(ingest.ingest_id, is_new, row_count, written, counts, tuple(notes))
 

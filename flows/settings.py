@@ -110,7 +110,7 @@ def configure_environment(settings: Settings) -> None:
         # The first start in a fresh home runs database migrations; the library's 20 s are too few.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "PREFECT_HOME": str(settings.home / "prefect"),
-        "PREFECT_LOGGING_LEVEL": "ERROR",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "TOKENIZERS_PARALLELISM": "true",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -27,7 +28,9 @@ SMALL_STUDY = Path(__file__).parent / "studies" / "small_study.yml"
 ALL = "all"
 """On the command line, where no value means no change: keep every prompt."""
 
-StudyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+STUDY_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+
+StudyName = Annotated[str, Field(pattern=STUDY_NAME)]
 
 
 class StudyError(CalibraryError):
@@ -140,6 +143,7 @@ def load_study(path: Path) -> Study:
     """
     document = _read_mapping(path)
     _refuse_unknown_keys(document, INPUT_KEYS | SETTING_KEYS, str(path))
+    _require_study_name(document.get("study_name"), f"say study_name: NAME in {path}.")
     chosen = {key: value for key, value in document.items() if key in SETTING_KEYS}
     inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
     inputs |= {section: _layouts(path, section, document.get(section, [])) for section in LAYOUTS}
@@ -185,13 +189,16 @@ def new_study(name: str) -> StudySettings:
     StudyError
         The name holds something else than letters, digits, dots, hyphens and underscores.
     """
-    try:
-        return StudySettings(study_name=name)
-    except ValidationError:
+    _require_study_name(name, "choose one with --name.")
+    return StudySettings(study_name=name)
+
+
+def _require_study_name(name: object, remedy: str) -> None:
+    if not isinstance(name, str) or re.fullmatch(STUDY_NAME, name) is None:
         raise StudyError(
             "a study name must be up to 64 ASCII letters, digits, dots, hyphens and underscores, "
-            f"starting with a letter or digit, got {name!r}; choose one with --name."
-        ) from None
+            f"starting with a letter or digit, got {name!r}; {remedy}"
+        )
 
 
 def settings_with(settings: StudySettings, **changes: object) -> StudySettings:

@@ -73,6 +73,21 @@ def bare_suffix(path: Path) -> str:
     return inner.suffix.lower()
 
 
+def require_input(path: Path) -> None:
+    """Refuse a *path* at which nothing lies.
+
+    Raises
+    ------
+    UnreadableInputError
+        The sentence names it.
+    """
+    if not path.exists():
+        raise UnreadableInputError(
+            f"an input file or folder must exist, found none at {path}; a Hugging Face data set is "
+            "written hf:owner/name."
+        )
+
+
 def find_files(path: Path, record_format: str | None = None) -> InputFiles:
     """Return the record files at *path*: itself, or those directly in that folder.
 
@@ -102,11 +117,7 @@ def find_files(path: Path, record_format: str | None = None) -> InputFiles:
                 f"found {', '.join(skipped[:5]) or 'no file'} in {path}."
             )
         return InputFiles(kept, tuple(skipped))
-    if not path.exists():
-        raise UnreadableInputError(
-            f"an input file or folder must exist, found none at {path}; a Hugging Face data set is "
-            "written hf:owner/name."
-        )
+    require_input(path)
     file = _described(path, given)
     if file is None:
         raise UnreadableInputError(

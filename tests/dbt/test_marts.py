@@ -292,7 +292,7 @@ def test_without_people_there_are_sets_but_no_comparison_and_no_human_frame(
     ).fetchall()
     assert frames == [("pooled_z",), ("raw",), ("self_z",)]
     rows = query(marts, "select * from marts.fct_credal_overlaps where study_name = 'generated'")
-    assert len(rows) == 2 * 3 * 2
+    assert len(rows) == 2 * 4 * 2
     for row in rows:
         assert row["comparison_status"] == "no_human_stories"
         assert (row["overlap_calibration"], row["centroid_distance"]) == (None, None)

@@ -29,6 +29,8 @@ credal_comparisons_judged as (
         comparisons_listed.has_human_stories,
         comparisons_listed.has_human_vectors,
         coalesce(credal_sets.prompt_count, 0) as prompt_count,
+        credal_sets.incomplete_prompt_count,
+        credal_sets.is_degenerate,
         coalesce(credal_sets_compared.shared_prompt_count, 0) as shared_prompt_count,
         case
             when not comparisons_listed.has_human_stories then 'no_human_stories'

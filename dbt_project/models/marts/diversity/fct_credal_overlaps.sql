@@ -16,6 +16,8 @@ fct_credal_overlaps as (
         comparisons.axis_count,
         comparisons.prompt_count,
         comparisons.shared_prompt_count,
+        comparisons.incomplete_prompt_count,
+        comparisons.is_degenerate,
         comparisons.comparison_status,
         comparisons.comparison.overlap_calibration,
         comparisons.comparison.overlap_threshold,

@@ -23,6 +23,7 @@ set_sizes as (
                 where diversity_status in ('incomplete', 'more_than_requested')
             ) as integer
         ) as incomplete_prompt_count,
+        cast(count(*) filter (where origin = 'imported') as integer) as imported_prompt_count,
         min(story_count) as smallest_story_count
 
     from diversity_vectors
@@ -63,6 +64,7 @@ fct_credal_sets as (
         hulls.axis_count,
         hulls.prompt_count,
         set_sizes.incomplete_prompt_count,
+        set_sizes.imported_prompt_count,
         set_sizes.smallest_story_count,
         hulls.hull.hull_rank,
         hulls.hull.hull_measure,
