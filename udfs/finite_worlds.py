@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from udfs.errors import CalibraryError
-from udfs.reliability import bin_index
+from udfs.reliability_bins import bin_index
 
 SUM_TOLERANCE = 1e-9
 """How far a distribution may sum from 1: ten printed digits pass, a forgotten outcome does not."""
