@@ -128,4 +128,4 @@ def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float | None:
         raise SelectionError("a confidence must be a number, got NaN; leave that token out.")
     if any(len(np.unique(each)) < 2 for each in values):
         return None
-    return float(kendalltau(*values, variant="b", method="asymptotic").statistic)
+    return float(kendalltau(*values, variant="b").statistic)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +19,13 @@ from udfs.temperature_sketch import (
     SKETCH_LENGTH,
     slope_matrix,
 )
+
+
+class Connection(Protocol):
+    """What statements are run on: a DuckDB connection."""
+
+    def execute(self, query: str, /) -> object:
+        """Run one statement."""
 
 
 @dataclass(frozen=True)
@@ -134,3 +142,13 @@ SKETCH_MACROS: tuple[SketchMacro, ...] = (
         "Probability of strictly likelier tokens at temperature tau in [0.5, 2]; 0 at rank 0.",
     ),
 )
+
+
+def create_sketch_macros(connection: Connection) -> None:
+    """Store every macro of `SKETCH_MACROS` in the file that *connection* writes.
+
+    Unlike a UDF, a macro stays in the file, and its readers need no Python.
+    """
+    for macro in SKETCH_MACROS:
+        for statement in macro.definitions:
+            connection.execute(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -114,7 +115,7 @@ def test_population_ece_never_falls_when_bins_are_halved() -> None:
     """CLM theorem 2(a), and the unbinned top-label error is its bound."""
     for world in random_worlds():
         eces = [population_ece(world, 2**power) for power in range(7)]
-        for coarse, fine in zip(eces, eces[1:], strict=False):
+        for coarse, fine in itertools.pairwise(eces):
             assert fine >= coarse - 1e-15
         labels = top_labels(world)
         _, group = np.unique(labels.confidence, return_inverse=True)
