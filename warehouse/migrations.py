@@ -16,14 +16,18 @@ from pathlib import Path
 
 import duckdb
 import sqlalchemy as sa
+from duckdb_sqlalchemy import Dialect
 
 from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseNewerError
 from warehouse.files import connect, sync
 from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
+from warehouse.token_tables_step import add_scored_tokens
+
+_DIALECT = Dialect(paramstyle="numeric_dollar")  # the default doubles every per cent sign
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
-STEPS: Mapping[int, Step] = {}
+STEPS: Mapping[int, Step] = {2: add_scored_tokens}
 """Step to each version from the one before; version 1 is what `create_tables` makes."""
 
 
@@ -114,6 +118,28 @@ def migrate(
             )
             connection.commit()
             connection.execute("checkpoint")
+        _write_comments(connection)
+        connection.execute("checkpoint")
+
+
+def _write_comments(connection: duckdb.DuckDBPyConnection) -> None:
+    """Say again what every table and column holds: a step may have made or changed some."""
+    present = set(
+        connection.execute(
+            "select table_name, column_name from duckdb_columns() where schema_name = $schema",
+            {"schema": RAW_SCHEMA},
+        ).fetchall()
+    )
+    for table in metadata.sorted_tables:
+        columns = [column for column in table.columns if (table.name, column.name) in present]
+        if columns:
+            connection.execute(_ddl(sa.schema.SetTableComment(table)))
+        for column in columns:
+            connection.execute(_ddl(sa.schema.SetColumnComment(column)))
+
+
+def _ddl(element: sa.schema.ExecutableDDLElement) -> str:
+    return str(element.compile(dialect=_DIALECT)).strip()
 
 
 def _copy(path: Path, target: Path) -> None:
