@@ -174,7 +174,9 @@ def sketch_of_node_values(values: ArrayLike) -> NDArray[np.float32]:
             "a row to sketch must have a finite log partition, "
             f"got {nodes[bad[0]].tolist()} in row {bad[0]}; quarantine that row."
         )
-    return (nodes @ NODE_VALUES_TO_SKETCH.T).astype(np.float32)
+    # Not one matrix product: its last bits depend on where the rows lie and on how many there are.
+    columns = [(nodes * weights).sum(axis=1) for weights in NODE_VALUES_TO_SKETCH]
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def checked_temperature(temperature: float, lowest: float = LOWEST_TEMPERATURE) -> float:

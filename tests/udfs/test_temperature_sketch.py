@@ -156,3 +156,14 @@ def test_a_row_that_is_no_forecast_is_refused(bad: float) -> None:
         temperature_sketch([[0.0, -1.0], [0.0, bad]])
     with pytest.raises(SketchError, match="in row 0"):
         temperature_sketch([[-math.inf, -math.inf]])
+
+
+def test_no_bit_of_a_sketch_depends_on_the_other_rows(
+    rows: np.ndarray, outcome: np.ndarray
+) -> None:
+    together, ahead = temperature_sketch(rows), mass_ahead_sketch(rows, outcome)
+    for place in range(len(rows)):
+        alone = temperature_sketch(rows[place : place + 1])
+        assert np.array_equal(alone[0], together[place])
+        alone = mass_ahead_sketch(rows[place : place + 1].copy(), outcome[place : place + 1])
+        assert np.array_equal(alone[0], ahead[place], equal_nan=True)
