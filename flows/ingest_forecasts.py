@@ -119,6 +119,7 @@ def _write(
         "language_model_name": language_model_name,
         "outcome_count": outcome_count,
         "ingest_id": ingest.ingest_id,
+        "file_name": batch.file_name,
     }
     upsert(connection, scorings, [scoring])
     faults = _faults_of_softmax(batch) if batch.confidence is None else _faults_of_confidence(batch)

@@ -29,6 +29,7 @@ from udfs.diversity import (
 )
 from udfs.errors import CalibraryError
 from udfs.frames import AxisScale, axis_scale
+from udfs.twins import poisson_binomial_deviation
 
 
 class NullElementError(CalibraryError):
@@ -99,6 +100,11 @@ def _overlaps(human: pa.Array, source: pa.Array) -> pa.Array:
     return _structs(CredalOverlap, [credal_overlap(*pair) for pair in pairs])
 
 
+def _twin_deviations(lists: pa.Array) -> pa.Array:
+    bins = _without_nulls(lists, "confidences")
+    return pa.array([poisson_binomial_deviation(values) for values in bins], pa.float64())
+
+
 POINTS = "DOUBLE[][]"
 
 _ARROW_FIELDS: dict[type, pa.StructType] = {
@@ -141,6 +147,13 @@ UDFS: tuple[Udf, ...] = (
         "STRUCT(mean DOUBLE, sd DOUBLE)",
         _scales,
         "Mean and population standard deviation, sd exactly 0 for a constant axis.",
+    ),
+    Udf(
+        "poisson_binomial_deviation",
+        ("DOUBLE[]",),
+        "DOUBLE",
+        _twin_deviations,
+        "Mean absolute deviation of the hits of one bin's calibrated twin, exactly, in tokens.",
     ),
     Udf(
         "credal_set",

@@ -502,6 +502,7 @@ scorings = sa.Table(
     _must("language_model_name", sa.String, "Language model (or classifier) that forecast them."),
     _may("outcome_count", sa.Integer, "Outcomes of a forecast. NULL: not known.", minimum=1),
     _must("ingest_id", sa.String, "Ingest that brought the forecasts."),
+    _must("file_name", sa.String, "File they came from."),
     comment="One row per language model and test set whose tokens are scored.",
 )
 

@@ -58,7 +58,8 @@ create table raw.scorings (
     test_set_name varchar not null,
     language_model_name varchar not null,
     outcome_count integer check (outcome_count >= 1),
-    ingest_id varchar not null
+    ingest_id varchar not null,
+    file_name varchar not null
 )
 """
 

@@ -19,12 +19,19 @@ from udfs.diversity import mean_pairwise_cosine_distance, mean_pairwise_jaccard_
 from udfs.frames import axis_scale
 from udfs.registry import UDFS, Udf, register_all
 
-MODULES = ("udfs.credal_overlaps", "udfs.credal_sets", "udfs.diversity", "udfs.frames")
+MODULES = (
+    "udfs.credal_overlaps",
+    "udfs.credal_sets",
+    "udfs.diversity",
+    "udfs.frames",
+    "udfs.twins",
+)
 
 ARGUMENTS = {
     "mean_pairwise_cosine_distance": "[[1, 0], [0, 1]]::float[][]",
     "mean_pairwise_jaccard_distance": "[['a'], ['b']]",
     "axis_scale": "[1, 3]::double[]",
+    "poisson_binomial_deviation": "[0.5, 0.25]::double[]",
     "credal_set": "[[0, 0], [0, 2], [2, 0]]::double[][]",
     "credal_overlap": "[[0, 0], [0, 2], [2, 0]]::double[][], [[0, 0], [0, 2], [2, 0]]::double[][]",
 }
@@ -32,6 +39,7 @@ NULL_INSIDE = {
     "mean_pairwise_cosine_distance": ("[[1, 0], null]::float[][]", "[[1, null]]::float[][]"),
     "mean_pairwise_jaccard_distance": ("[['a'], null]", "[['a', null], ['b']]"),
     "axis_scale": ("[1, null]::double[]",),
+    "poisson_binomial_deviation": ("[0.5, null]::double[]",),
     "credal_set": ("[[0, 0], null]::double[][]", "[[0, null]]::double[][]"),
     "credal_overlap": (
         "[[0, 0], null]::double[][], [[0, 0]]::double[][]",
