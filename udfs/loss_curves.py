@@ -33,6 +33,9 @@ FLAT_SKETCH_CURVATURE = 1e-5
 _CHUNK_ELEMENTS = 1 << 22
 """Numbers raised to powers at once: 32 MB of scratch space, whatever the vocabulary."""
 
+_COARSE, _FINE = 2.0**20, 2.0**50
+"""Digits of the fixed point in which sketches are summed."""
+
 
 class TemperatureError(CalibraryError):
     """Tokens to which no temperature can be fitted."""
@@ -202,7 +205,7 @@ class SketchedRows:
                 "quarantine those tokens."
             )
         self.token_count = float(len(own))
-        self._sketch = np.array([math.fsum(each.tolist()) / len(own) for each in sketches.T])
+        self._sketch = _column_means(sketches)
         self._own = math.fsum(own.tolist()) / len(own)
 
     @property
@@ -225,3 +228,18 @@ class SketchedRows:
             slope * scale - self._own,
             bend * scale * scale - slope * scale / inverse_temperature,
         )
+
+
+def _column_means(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the mean of every column, in two digits whose sums are whole numbers.
+
+    No bit depends on the order of rows, and it takes a tenth of the time of `math.fsum`. Each
+    number is rounded to 2⁻⁵⁰; sums are exact below 2²³ rows of numbers below 2⁹.
+    """
+    means = np.empty(values.shape[1])
+    for place, column in enumerate(values.T):
+        numbers = column.astype(np.float64)
+        coarse = np.rint(numbers * _COARSE)
+        fine = np.rint((numbers - coarse / _COARSE) * _FINE)
+        means[place] = (coarse.sum() / _COARSE + fine.sum() / _FINE) / len(numbers)
+    return means

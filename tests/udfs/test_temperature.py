@@ -82,6 +82,15 @@ def test_the_sketch_gives_the_temperature_of_the_exact_rows_to_1e_4() -> None:
         assert abs(sketched.gradient) < 1e-10
 
 
+def test_no_bit_of_a_sketched_fit_depends_on_the_order_of_tokens() -> None:
+    rows, outcome = drawn(1.3, token_count=3_000)
+    sketch, logs = temperature_sketch(rows), own(rows, outcome)
+    rng = np.random.default_rng(63)
+    orders = [rng.permutation(3_000) for _ in range(5)]
+    fits = {fit_temperature(SketchedRows(sketch[order], logs[order])) for order in orders}
+    assert len(fits) == 1
+
+
 @pytest.mark.parametrize("temperature", [0.3, 4.0])
 def test_a_minimum_outside_the_sketch_is_no_number(temperature: float) -> None:
     rows, outcome = drawn(temperature)
