@@ -8,12 +8,17 @@ from typing import Annotated
 import typer
 
 from flows.command import CommandContext, with_global_options
-from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.corpora.layouts import (
+    ForecastsLayout,
+    GenerationsLayout,
+    StoriesLayout,
+    VectorsLayout,
+)
 from flows.ingest_stages import StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
-    help="Bring stories, generations or ready vectors into the warehouse.",
+    help="Bring stories, generations, ready vectors or forecasts into the warehouse.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -201,10 +206,45 @@ def diversity_vectors_command(
     _ingest(context, name, layout, {})
 
 
+@ingest_app.command("forecasts")
+@with_global_options
+def forecasts_command(
+    context: CommandContext,
+    path: Annotated[
+        str, typer.Argument(help="File or folder of forecasts, or an .npz of softmax and labels.")
+    ],
+    name: NameOption = None,
+    language_model: Annotated[
+        str | None, typer.Option("--language-model", help="What made them; else the file's name.")
+    ] = None,
+    true_label_column: Annotated[str | None, typer.Option("--true-label-column")] = None,
+    pred_label_column: Annotated[str | None, typer.Option("--pred-label-column")] = None,
+    confidence_column: Annotated[str | None, typer.Option("--confidence-column")] = None,
+    probabilities_column: Annotated[
+        str | None,
+        typer.Option("--probabilities-column", help="Lists of probabilities of all labels."),
+    ] = None,
+    delimiter: DelimiterOption = None,
+    record_format: FormatOption = None,
+) -> None:
+    """Ingest forecasts made elsewhere: label, top label and confidence, or whole softmax rows."""
+    layout = ForecastsLayout(
+        path=path,
+        language_model=language_model,
+        true_label_column=true_label_column,
+        pred_label_column=pred_label_column,
+        confidence_column=confidence_column,
+        probabilities_column=probabilities_column,
+        delimiter=delimiter,
+        record_format=record_format,
+    )
+    _ingest(context, name, layout, {})
+
+
 def _ingest(
     context: CommandContext,
     name: str | None,
-    layout: StoriesLayout | GenerationsLayout | VectorsLayout,
+    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout,
     changes: StudyChanges,
 ) -> None:
     chosen = _name_of(layout.path) if name is None else name

@@ -16,7 +16,12 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.corpora.layouts import (
+    ForecastsLayout,
+    GenerationsLayout,
+    StoriesLayout,
+    VectorsLayout,
+)
 from flows.study import StudySettings
 from udfs.errors import CalibraryError
 from udfs.identity import content_id
@@ -107,7 +112,7 @@ def register_study(connection: duckdb.DuckDBPyConnection, settings: StudySetting
 def describe_ingest(
     settings: StudySettings,
     kind: str,
-    layout: StoriesLayout | GenerationsLayout | VectorsLayout,
+    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout,
     source: Input,
 ) -> Ingest:
     """Return the identity of reading *source* into a study by *layout*."""

@@ -10,12 +10,19 @@ from typing import Any, TypeAlias, cast
 import duckdb
 
 from flows.corpora.files import find_files, require_input
+from flows.corpora.forecast_inputs import open_forecasts
 from flows.corpora.generation_inputs import open_generations
 from flows.corpora.huggingface import dataset_id
-from flows.corpora.layouts import GenerationsLayout, StoriesLayout, VectorsLayout
+from flows.corpora.layouts import (
+    ForecastsLayout,
+    GenerationsLayout,
+    StoriesLayout,
+    VectorsLayout,
+)
 from flows.corpora.story_inputs import open_stories
 from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
+from flows.ingest_forecasts import ingest_forecasts
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
 from flows.ingest_selection import selection_is_current
@@ -28,7 +35,7 @@ from flows.settings import Settings
 from flows.study import Study, StudySettings, new_study, settings_with
 from warehouse.connection import checkpoint, open_warehouse, work_path
 
-Layout: TypeAlias = StoriesLayout | GenerationsLayout | VectorsLayout
+Layout: TypeAlias = StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout
 StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
 
@@ -167,6 +174,8 @@ def _described(settings: StudySettings, layout: Layout) -> Ingest:
         return describe_ingest(settings, "stories", layout, open_stories(layout))
     if isinstance(layout, GenerationsLayout):
         return describe_ingest(settings, "generations", layout, open_generations(layout))
+    if isinstance(layout, ForecastsLayout):
+        return describe_ingest(settings, "forecasts", layout, open_forecasts(layout))
     return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
 
 
@@ -214,6 +223,8 @@ def _require_paths(layout: Layout) -> None:
 def _input_bytes(layout: Layout) -> int | None:
     """Return the bytes of the files that *layout* names, None for a data set of the hub."""
     path = Path(layout.path).expanduser()
+    if isinstance(layout, ForecastsLayout):
+        return open_forecasts(layout).byte_count
     pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
     if pairs:
         return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
@@ -240,4 +251,6 @@ def _ingest_one(
         return ingest_stories(connection, settings, layout, progress, is_selecting=is_selecting)
     if isinstance(layout, GenerationsLayout):
         return ingest_generations(connection, settings, layout, progress)
+    if isinstance(layout, ForecastsLayout):
+        return ingest_forecasts(connection, settings, layout, progress)
     return ingest_diversity_vectors(connection, settings, layout, progress)

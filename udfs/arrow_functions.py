@@ -44,7 +44,14 @@ from udfs.resampled_overlaps import (
     split_half_overlaps,
 )
 from udfs.resampling import ValueRange, paired_difference_range, value_range
+from udfs.twins import poisson_binomial_deviation
 from udfs.variance_decompositions import VarianceDecomposition, variance_decomposition
+
+
+def twin_deviations(lists: pa.Array) -> pa.Array:
+    """Mean absolute deviation of each bin's calibrated twin."""
+    bins = without_nulls(lists, "confidences")
+    return pa.array([poisson_binomial_deviation(values) for values in bins], pa.float64())
 
 
 def distances_of_embeddings(sets: pa.Array) -> pa.Array:

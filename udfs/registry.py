@@ -67,6 +67,13 @@ UDFS: tuple[Udf, ...] = (
         "Mean and population standard deviation, sd exactly 0 for a constant axis.",
     ),
     Udf(
+        "poisson_binomial_deviation",
+        ("DOUBLE[]",),
+        "DOUBLE",
+        arrow_functions.twin_deviations,
+        "Mean absolute deviation of the hits of one bin's calibrated twin, exactly, in tokens.",
+    ),
+    Udf(
         "credal_set",
         (POINTS,),
         "STRUCT(hull_rank INTEGER, hull_measure DOUBLE, hull_volume DOUBLE, vertex_count INTEGER, "

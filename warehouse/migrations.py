@@ -27,6 +27,7 @@ from warehouse.schema import (
     other_prompt_ids,
     schema_versions,
 )
+from warehouse.token_tables_step import add_scored_tokens
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
@@ -47,9 +48,9 @@ def adding(*tables: sa.Table) -> Step:
     return step
 
 
-_DIALECT = Dialect()
+_DIALECT = Dialect(paramstyle="numeric_dollar")  # the default doubles every per cent sign
 
-STEPS: Mapping[int, Step] = {2: adding(other_prompt_ids)}
+STEPS: Mapping[int, Step] = {2: adding(other_prompt_ids), 3: add_scored_tokens}
 """Step to each version from the one before."""
 
 
@@ -140,6 +141,28 @@ def migrate(
             )
             connection.commit()
             connection.execute("checkpoint")
+        _write_comments(connection)
+        connection.execute("checkpoint")
+
+
+def _write_comments(connection: duckdb.DuckDBPyConnection) -> None:
+    """Say again what every table and column holds: a step may have made or changed some."""
+    present = set(
+        connection.execute(
+            "select table_name, column_name from duckdb_columns() where schema_name = $schema",
+            {"schema": RAW_SCHEMA},
+        ).fetchall()
+    )
+    for table in metadata.sorted_tables:
+        columns = [column for column in table.columns if (table.name, column.name) in present]
+        if columns:
+            connection.execute(_ddl(sa.schema.SetTableComment(table)))
+        for column in columns:
+            connection.execute(_ddl(sa.schema.SetColumnComment(column)))
+
+
+def _ddl(element: sa.schema.ExecutableDDLElement) -> str:
+    return str(element.compile(dialect=_DIALECT)).strip()
 
 
 def _copy(path: Path, target: Path) -> None:

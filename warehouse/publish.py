@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from duckdb_sqlalchemy import Dialect
 from sqlalchemy.schema import CreateSchema, SetColumnComment, SetTableComment
 
+from udfs.sketch_macros import create_sketch_macros
 from warehouse.errors import PublicationError, WarehouseMissingError
 from warehouse.faults import translated
 from warehouse.files import (
@@ -96,6 +97,7 @@ def _copy(
         for schema_name in sorted({schema_name for schema_name, _ in relations}):
             connection.execute(_ddl(CreateSchema(schema_name, if_not_exists=True)))
         counts = {relation: _copy_relation(connection, *relation) for relation in relations}
+        create_sketch_macros(connection)
         connection.execute(f"detach {_WORK}")
         # A full disk at the checkpoint inside close() gives no error; here it does.
         connection.execute("checkpoint")

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 RAW_SCHEMA = "raw"
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the tables below; raised together with a step in `warehouse.migrations`."""
 
 metadata = sa.MetaData(schema=RAW_SCHEMA)
@@ -174,8 +174,8 @@ ingests = sa.Table(
     _must(
         "ingest_kind",
         sa.String,
-        "What was read: 'stories', 'generations' or 'diversity_vectors'.",
-        one_of=("stories", "generations", "diversity_vectors"),
+        "What was read: 'stories', 'generations', 'diversity_vectors' or 'forecasts'.",
+        one_of=("stories", "generations", "diversity_vectors", "forecasts"),
     ),
     _must(
         "file_name", sa.String, "Base names of the files read, joined by ' + ', or a data set id."
@@ -369,8 +369,8 @@ rejects = sa.Table(
     _must(
         "reject_kind",
         sa.String,
-        "What was rejected: 'prompt', 'story', 'sample' or 'vector'.",
-        one_of=("prompt", "story", "sample", "vector"),
+        "What was rejected: 'prompt', 'story', 'sample', 'vector' or 'token'.",
+        one_of=("prompt", "story", "sample", "vector", "token"),
     ),
     _must(
         "reason",
@@ -378,7 +378,7 @@ rejects = sa.Table(
         "Why, as one of a closed list: prompt_too_short, prompt_too_long, too_few_stories, "
         "beyond_prompt_count, no_stories, story_too_short, story_too_long, empty_story, "
         "duplicate_story, prompt_rejected, beyond_stories_per_prompt, unknown_prompt, "
-        "duplicate_sample.",
+        "duplicate_sample, not_a_probability, impossible_outcome.",
         one_of=(
             "prompt_too_short",
             "prompt_too_long",
@@ -393,6 +393,8 @@ rejects = sa.Table(
             "beyond_stories_per_prompt",
             "unknown_prompt",
             "duplicate_sample",
+            "not_a_probability",
+            "impossible_outcome",
         ),
     ),
     _must("detail", sa.String, "One sentence with the values that led to it."),
@@ -407,7 +409,7 @@ rejects = sa.Table(
     ),
     _may("ingest_id", sa.String, "Ingest that rejected it. NULL: a selection did."),
     _may("selection_id", sa.String, "Selection that rejected it. NULL: an ingest did."),
-    comment="One row per prompt, story, sample or vector left out, with the reason.",
+    comment="One row per prompt, story, sample, vector or token left out, with the reason.",
 )
 
 text_embeddings = sa.Table(
@@ -501,6 +503,68 @@ diversity_vectors = sa.Table(
     comment="One row per prompt and story source whose diversity vector was imported ready-made.",
 )
 
+scorings = sa.Table(
+    "scorings",
+    metadata,
+    _key("scoring_id", "Hash of what was scored by what: study, test set, language model, input."),
+    _must("study_name", sa.String, "Study that the scored tokens belong to."),
+    _must("test_set_name", sa.String, "Test set whose tokens were scored."),
+    _must("language_model_name", sa.String, "Language model (or classifier) that forecast them."),
+    _may("outcome_count", sa.Integer, "Outcomes of a forecast. NULL: not known.", minimum=1),
+    _must("ingest_id", sa.String, "Ingest that brought the forecasts."),
+    _must("file_name", sa.String, "File they came from."),
+    comment="One row per language model and test set whose tokens are scored.",
+)
+
+scored_tokens = sa.Table(
+    "scored_tokens",
+    metadata,
+    _key("scoring_id", "Scoring that the token belongs to, a key of raw.scorings."),
+    _key("token_index", "Place of the token in its scoring, from 0.", sa.Integer),
+    _may("outcome_label", sa.String, "What came, as the file names it. NULL: not known."),
+    _may("top_label", sa.String, "Likeliest outcome; the first of equals. NULL: not known."),
+    _must("confidence", sa.Double, "Probability of the top label, in [0, 1].", minimum=0),
+    _must("is_hit", sa.Boolean, "Whether the top label came."),
+    _may(
+        "log_probability_nats",
+        sa.Double,
+        "Log-probability of what came, at most 0. NULL: only the confidence is known.",
+        is_finite=True,
+    ),
+    _may(
+        "entropy_nats",
+        sa.Double,
+        "Entropy of the forecast. NULL: only the confidence is known.",
+        is_finite=True,
+    ),
+    _may(
+        "rank",
+        sa.Integer,
+        "Outcomes ahead of the one that came, 0 for a hit. NULL: only the confidence is known.",
+        minimum=0,
+    ),
+    _may(
+        "mass_ahead",
+        sa.Double,
+        "Probability of the outcomes ahead of the one that came, in [0, 1]. NULL: only the "
+        "confidence is known.",
+        minimum=0,
+    ),
+    # Lists, not arrays: an array takes its 64 bytes even where it is NULL.
+    _may(
+        "temperature_sketch",
+        sa.ARRAY(sa.REAL),
+        "16 Chebyshev coefficients of log Z in log2 of the inverse temperature. NULL: only the "
+        "confidence is known.",
+    ),
+    _may(
+        "mass_ahead_sketch",
+        sa.ARRAY(sa.REAL),
+        "The same over the outcomes ahead. NULL: nothing is ahead (rank 0), or it is not known.",
+    ),
+    comment="One row per scored token of a test set, or imported forecast.",
+)
+
 runs = sa.Table(
     "runs",
     metadata,
@@ -552,6 +616,7 @@ _ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {
     sa.BigInteger: pa.int64(),
     sa.Double: pa.float64(),
     sa.REAL: pa.float32(),
+    sa.Boolean: pa.bool_(),
     sa.DateTime: pa.timestamp("us"),
 }
 

@@ -27,3 +27,7 @@ class SelectionError(CalibraryError):
 
 class InvalidVectorError(CalibraryError):
     """A diversity vector is missing a value, out of range or contradicts another line."""
+
+
+class InvalidForecastError(CalibraryError):
+    """A file of forecasts holds something that is none: logits, labels of no row, two matrices."""

@@ -69,6 +69,22 @@ class VectorsLayout:
     record_format: str | None = None
 
 
+@dataclass(frozen=True)
+class ForecastsLayout:
+    """Forecasts made elsewhere at *path*: top labels with confidences, or an ``.npz`` softmax."""
+
+    path: str
+    language_model: str | None = None
+    """Name of what made them; the file's own name where not given."""
+    true_label_column: str | None = None
+    pred_label_column: str | None = None
+    confidence_column: str | None = None
+    probabilities_column: str | None = None
+    """Lists of probabilities instead of a top label and its confidence."""
+    delimiter: str | None = None
+    record_format: str | None = None
+
+
 NAMES: Mapping[str, tuple[str, ...]] = {
     "prompt_id": ("prompt_id",),
     "prompt": ("prompt", "prompt_text"),
@@ -87,6 +103,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "story_token_count": ("story_token_count",),
     "wall_seconds": ("wall_seconds",),
     "story_count": ("story_count",),
+    "true_label": ("true_label", "label", "ground_truth"),
+    "pred_label": ("pred_label", "predicted_label", "top_label"),
+    "confidence": ("confidence",),
+    "probabilities": ("probabilities", "softmax"),
 }
 """Column names recognised for each field, matched whatever their case."""
 
@@ -101,6 +121,10 @@ MEANINGS: Mapping[str, str] = {
     "seed": "the seed",
     "stop_reason": "the stop reason",
     "sampling_temperature": "the sampling temperature",
+    "true_label": "the label that came",
+    "pred_label": "the likeliest label",
+    "confidence": "the probability of the likeliest label",
+    "probabilities": "the probabilities of all labels",
 }
 
 OPTIONS: Mapping[str, str] = {
@@ -114,6 +138,10 @@ OPTIONS: Mapping[str, str] = {
     "seed": "--seed-column",
     "stop_reason": "--stop-reason-column",
     "sampling_temperature": "--sampling-temperature-column",
+    "true_label": "--true-label-column",
+    "pred_label": "--pred-label-column",
+    "confidence": "--confidence-column",
+    "probabilities": "--probabilities-column",
 }
 """Command-line option that maps each field."""
 

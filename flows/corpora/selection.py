@@ -255,8 +255,8 @@ class _Selector:
             f"{rules.maximum_prompt_characters} characters must have {rules.stories_per_prompt} "
             f"unique stories of {rules.minimum_story_tokens} to {rules.maximum_story_tokens} "
             f"tokens, found {found} of {len(self.prompt_ids)} prompts; {best_found}; lower "
-            "stories_per_prompt (--stories-per-prompt), widen the character or token limits, or add "
-            "stories."
+            "stories_per_prompt (--stories-per-prompt), widen the character or token limits, or "
+            "add stories."
         )
 
     def _rejected_prompts(

@@ -291,7 +291,35 @@ def imported_study(rng: np.random.Generator) -> RawRows:
             if source == "flat/cool":
                 row["syntactic_diversity"] = 1.0
             rows.add("diversity_vectors", row)
+    add_forecasts(rng, rows, name)
     return rows
+
+
+def add_forecasts(rng: np.random.Generator, rows: RawRows, study_name: str) -> None:
+    """Forecasts of one classifier, so many that bins lie on both sides of 300 tokens."""
+    rows.add("ingests", ingest_row("forecasts", study_name, "forecasts"))
+    rows.add(
+        "scorings",
+        {
+            "scoring_id": "scoring",
+            "study_name": study_name,
+            "test_set_name": study_name,
+            "language_model_name": "classifier",
+            "ingest_id": "forecasts",
+            "file_name": "classifier.csv",
+        },
+    )
+    for place, confidence in enumerate(rng.beta(3.0, 1.0, size=2_000).tolist()):
+        rows.add(
+            "scored_tokens",
+            {
+                "scoring_id": "scoring",
+                "token_index": place,
+                "confidence": confidence,
+                "is_hit": bool(rng.random() < confidence),
+                "log_probability_nats": -float(rng.exponential()),
+            },
+        )
 
 
 def vector_row(study_name: str, prompt_id: str, source: str, vector: Any) -> Row:

@@ -51,7 +51,10 @@ def test_the_shipped_study_is_valid_and_its_files_are_there() -> None:
         (GOOD + "prompt_count: 3\n", "prompt_count must be valid, got 3"),
         (GOOD + "minimum_story_tokens: 99\nmaximum_story_tokens: 9\n", "at most"),
         (GOOD + "study_name: again\n", "line 4 must be valid YAML: key 'study_name' is given"),
-        ("study_name: 'a b'\nstories:\n  - path: x\n", "with a letter or digit, got 'a b'; say study_name: NAME in"),
+        (
+            "study_name: 'a b'\nstories:\n  - path: x\n",
+            "with a letter or digit, got 'a b'; say study_name: NAME in",
+        ),
         ("study_name: t\n", "at least one input"),
         ("study_name: t\nstories: x.jsonl\n", "must be a list"),
         ("- a\n- b\n", "mapping"),

@@ -29,6 +29,7 @@ MODULES = (
     "udfs.principal_components",
     "udfs.resampled_overlaps",
     "udfs.resampling",
+    "udfs.twins",
     "udfs.variance_decompositions",
 )
 SQUARES = "[[0, 0], [0, 2], [2, 0]]::double[][], [[0, 0], [0, 2], [2, 0]]::double[][]"
@@ -44,6 +45,7 @@ ARGUMENTS = {
     "mean_pairwise_cosine_distance": "[[1, 0], [0, 1]]::float[][]",
     "mean_pairwise_jaccard_distance": "[['a'], ['b']]",
     "axis_scale": "[1, 3]::double[]",
+    "poisson_binomial_deviation": "[0.5, 0.25]::double[]",
     "credal_set": "[[0, 0], [0, 2], [2, 0]]::double[][]",
     "credal_overlap": SQUARES,
     "paired_comparison": SQUARES,
@@ -62,6 +64,7 @@ NULL_INSIDE = {
     "mean_pairwise_cosine_distance": ("[[1, 0], null]::float[][]", "[[1, null]]::float[][]"),
     "mean_pairwise_jaccard_distance": ("[['a'], null]", "[['a', null], ['b']]"),
     "axis_scale": ("[1, null]::double[]",),
+    "poisson_binomial_deviation": ("[0.5, null]::double[]",),
     "credal_set": ("[[0, 0], null]::double[][]", "[[0, null]]::double[][]"),
     "credal_overlap": NULL_IN_PAIRS,
     "paired_comparison": NULL_IN_PAIRS,

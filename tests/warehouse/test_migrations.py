@@ -35,7 +35,7 @@ def fail(connection: duckdb.DuckDBPyConnection) -> None:
 STEPS = {SCHEMA_VERSION + 1: add_language, SCHEMA_VERSION + 2: add_author}
 LATEST = SCHEMA_VERSION + 2
 
-TABLES_AFTER_VERSION_1 = ("other_prompt_ids",)
+TABLES_AFTER_VERSION_1 = ("other_prompt_ids", "scorings", "scored_tokens")
 
 
 @pytest.fixture

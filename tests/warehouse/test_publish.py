@@ -286,3 +286,21 @@ def test_a_moved_home_still_opens(tmp_path: Path) -> None:
     build(moved, 2)
     publish(moved, MARTS)
     assert editions(moved) == {2}
+
+
+def test_a_plain_connection_to_the_snapshot_asks_a_sketch_for_any_temperature(
+    tmp_path: Path,
+) -> None:
+    """A sketch of zeros says log Z = 0, so that a confidence c becomes c^β."""
+    with open_warehouse(work_path(tmp_path)) as connection:
+        connection.execute("create schema marts")
+        connection.execute(
+            "create table marts.fct_scored_tokens as select 0.25 as confidence, "
+            "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]::float[16] as temperature_sketch"
+        )
+    publish(tmp_path, [("marts", "fct_scored_tokens")])
+    with duckdb.connect(snapshot_path(tmp_path), read_only=True) as connection:
+        asked = "select confidence_at(2.0), confidence_at(0.5) from marts.fct_scored_tokens"
+        assert connection.execute(asked).fetchall() == [(0.5, 0.0625)]
+        with pytest.raises(duckdb.InvalidInputException, match="tau must be in"):
+            connection.execute("select confidence_at(3.0) from marts.fct_scored_tokens").fetchall()
