@@ -55,7 +55,8 @@ class NextTokenForecasts:
         self._mask = prompts.attention_mask
         self._cache: Any = None
         logits = self._forward(prompts.token_ids, prompts.attention_mask.cumsum(1) - 1)
-        self._cache.batch_select_indices(prompts.prompt_of_row)
+        read: Any = self._cache
+        read.batch_select_indices(prompts.prompt_of_row)
         self._mask = self._mask[prompts.prompt_of_row]
         self.logits = logits[prompts.prompt_of_row]
         """Of the library's precision, shape (rows, vocabulary)."""

@@ -7,6 +7,7 @@ kept as safetensors in a cache, named by the file's hash.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.utils import logging as transformers_logging
 
 from flows.language_models.errors import LanguageModelError
@@ -86,7 +87,7 @@ def choose_device(name: str | None) -> torch.device:
 
 
 def choose_dtype(entry: LanguageModelEntry, device: torch.device) -> torch.dtype:
-    """Return the precision of weights and arithmetic. Only float32 reproduces across batch shapes."""
+    """Return the precision of weights and arithmetic; only float32 reproduces across batches."""
     if entry.dtype != "auto":
         return {
             "float32": torch.float32,
@@ -134,7 +135,7 @@ def load_weights(
         options["device_map"] = {"": str(device)}
     try:
         model = AutoModelForCausalLM.from_pretrained(located.folder, **options)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         remedy = (
             "write quantization: none, or use a machine with a GPU"
             if quantization != "none"
@@ -150,14 +151,11 @@ def load_weights(
 
 
 def _quantization_config(quantization: str, dtype: torch.dtype) -> Any:
-    try:
-        import bitsandbytes  # noqa: F401
-        from transformers import BitsAndBytesConfig
-    except ImportError:
+    if importlib.util.find_spec("bitsandbytes") is None:
         raise LanguageModelError(
             f"quantization {quantization} must have bitsandbytes installed, found none; "
             "run `pip install calibrary[gpu]`, or write quantization: none."
-        ) from None
+        )
     if quantization == "int8":
         return BitsAndBytesConfig(load_in_8bit=True)
     return BitsAndBytesConfig(
@@ -174,7 +172,7 @@ def _downloaded(entry: LanguageModelEntry) -> Path:
             revision=entry.revision,
             allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"],
         )
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise LanguageModelError(
             f"weights must be a folder, a GGUF file, packaged:NAME or a hub id, got "
             f"{entry.weights!r}: {first_sentence(error)}; go online once (and accept the model's "
@@ -191,11 +189,10 @@ def _identified(folder: Path, revision: str | None) -> LocatedWeights:
             "save the model with save_pretrained."
         )
     weights_sha256 = _hash_of(weights)
-    tokenizer_sha256 = _hash_of(sorted(folder.glob("*token*")) + sorted(folder.glob("*.jinja")))
+    tokenizer_sha256 = _tokenizer_hash(folder)
     if revision is None:
-        whole = _hash_of(
-            [*weights, *sorted(folder.glob("*.json")), *sorted(folder.glob("*.jinja"))]
-        )
+        texts = [*sorted(folder.glob("*.json")), *sorted(folder.glob("*.jinja"))]
+        whole = _hash_of([*weights, *texts])
         revision = f"sha256:{whole[:32]}"
     return LocatedWeights(folder, revision, weights_sha256, tokenizer_sha256)
 
@@ -214,8 +211,7 @@ def _converted(file: Path, model_cache: Path) -> LocatedWeights:
                 part.replace(target)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    tokenizer_sha256 = _hash_of(sorted(target.glob("*token*")) + sorted(target.glob("*.jinja")))
-    return LocatedWeights(target, f"sha256:{sha256[:32]}", sha256, tokenizer_sha256)
+    return LocatedWeights(target, f"sha256:{sha256[:32]}", sha256, _tokenizer_hash(target))
 
 
 def _convert(file: Path, folder: Path) -> None:
@@ -226,7 +222,7 @@ def _convert(file: Path, folder: Path) -> None:
         model = AutoModelForCausalLM.from_pretrained(
             file.parent, gguf_file=file.name, dtype=torch.float32, trust_remote_code=False
         )
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise LanguageModelError(
             f"{file} must be a GGUF file of an architecture that transformers knows: "
             f"{first_sentence(error)}; name the original weights instead."
@@ -239,6 +235,10 @@ def _convert(file: Path, folder: Path) -> None:
             delattr(holder, name)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def _tokenizer_hash(folder: Path) -> str:
+    return _hash_of(sorted(folder.glob("*token*")) + sorted(folder.glob("*.jinja")))
 
 
 def _hash_of(files: list[Path]) -> str:

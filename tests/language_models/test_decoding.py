@@ -108,7 +108,7 @@ def test_the_sets_are_those_of_the_library(name: str, spread: float) -> None:
     }[name.rsplit("_", 1)[0]]()
     theirs = torch.log_softmax(warper(torch.zeros(8, 1, dtype=torch.long), logits.clone()), dim=1)
     ours = sampling_log_probabilities(logits, strategy)
-    # Their cumulative sums are in float32 over 20,000 tokens, which moves an edge by a token or two.
+    # Their cumulative sums are in float32 over 20,000 tokens: an edge moves by a token or two.
     differing = (torch.isfinite(ours) != torch.isfinite(theirs)).sum(1)
     assert int(differing.max()) <= 2
     both = torch.isfinite(ours) & torch.isfinite(theirs)
