@@ -23,8 +23,18 @@ from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versio
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
-STEPS: Mapping[int, Step] = {}
-"""Step to each version from the one before; version 1 is what `create_tables` makes."""
+
+def _run_file(name: str) -> Step:
+    """Return the step that executes the statements of ``steps/<name>``."""
+
+    def step(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute((Path(__file__).parent / "steps" / name).read_text(encoding="utf-8"))
+
+    return step
+
+
+STEPS: Mapping[int, Step] = {2: _run_file("version_2.sql")}
+"""Step to each version from the one before. The files say what changed then, and never change."""
 
 
 def utc_now() -> datetime:

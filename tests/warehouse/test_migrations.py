@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -155,3 +156,70 @@ def test_an_older_file_opened_read_only_is_refused_and_not_migrated(made: Path) 
     ):
         is_current(connection, made, read_only=True, target_version=LATEST)
     assert versions(made) == [SCHEMA_VERSION]
+
+
+VERSION_1 = Path(__file__).parent / "version_1.sql"
+"""The tables as version 1 made them, written down when version 2 came."""
+
+
+def described(path: Path) -> list[tuple[object, ...]]:
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        return connection.execute(
+            "select table_name, column_name, data_type, is_nullable, column_default, comment "
+            "from duckdb_columns() where schema_name = 'raw' order by table_name, column_name"
+        ).fetchall()
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
+    path = tmp_path / "version_1.duckdb"
+    with closing(duckdb.connect(path)) as connection:
+        connection.execute(VERSION_1.read_text(encoding="utf-8"))
+        connection.execute(
+            "insert into raw.schema_versions values (1, timestamp '2026-01-01', '0.1.0')"
+        )
+        connection.execute(
+            "insert into raw.ingests values ('i', 's', 'stories', 'f', 'hash', '{}', 'done', 3, "
+            "timestamp '2026-01-01', timestamp '2026-01-02')"
+        )
+        connection.execute(
+            "insert into raw.stories by name select 's' as study_name, 'x' as story_id, "
+            "'p' as prompt_id, 'human' as story_kind, 'human' as story_source_name, "
+            "'ok' as status, 'i' as ingest_id"
+        )
+    return path
+
+
+def test_a_file_of_version_1_becomes_what_a_new_one_is_and_keeps_its_rows(
+    version_1: Path, made: Path
+) -> None:
+    migrate(version_1)
+    assert described(version_1) == described(made)
+    assert versions(version_1) == [1, SCHEMA_VERSION]
+    with closing(duckdb.connect(version_1)) as connection:
+        assert connection.execute("select * from raw.ingests").fetchall() == [
+            ("i", "s", "stories", "f", "hash", "{}", "done", 3)
+            + (datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001 - stored without a zone
+        ]
+        row = connection.execute("select story_id, failure from raw.stories").fetchone()
+        assert row == ("x", None)
+        connection.execute("update raw.ingests set status = 'superseded'")
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute("insert into raw.ingests select * from raw.ingests")
+
+
+def test_a_kill_right_after_the_step_to_version_2_leaves_a_file_that_goes_on(
+    version_1: Path, made: Path, start_python: Callable[..., Process]
+) -> None:
+    code = """
+        import os, signal, sys
+        from pathlib import Path
+        from warehouse.migrations import STEPS, migrate
+        def step_and_die(connection):
+            STEPS[2](connection)
+            os.kill(os.getpid(), signal.SIGKILL)
+        migrate(Path(sys.argv[1]), {2: step_and_die}, 2)
+    """
+    assert start_python(code, version_1).wait(timeout=60) == -signal.SIGKILL
+    migrate(version_1)
+    assert described(version_1) == described(made)
