@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from flows.strict_model import StrictModel
+from flows.study_generation import (
+    GenerationSettings,
+    LanguageModelChoice,
+    StrategyChoice,
+    with_names_as_mappings,
+)
 from udfs.errors import CalibraryError
 
 DEFINITION_VERSION = "1"
@@ -21,12 +28,6 @@ StudyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 class StudyError(CalibraryError):
     """A study file or an option describes something that cannot be run."""
-
-
-class StrictModel(BaseModel):
-    """Frozen; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class StudySettings(StrictModel):
@@ -112,6 +113,9 @@ class Study(StrictModel):
     stories: tuple[StoriesInput, ...] = ()
     generations: tuple[GenerationsInput, ...] = ()
     diversity_vectors: tuple[DiversityVectorsInput, ...] = ()
+    language_models: tuple[LanguageModelChoice, ...] = ()
+    decoding_strategies: tuple[StrategyChoice, ...] = ()
+    generation: GenerationSettings = GenerationSettings()
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
@@ -130,7 +134,16 @@ SETTING_KEYS = frozenset(StudySettings.model_fields) - {
     "study_file_name",
     "definition_version",
 }
-INPUT_KEYS = frozenset({"study_name", "description", "stories", "generations", "diversity_vectors"})
+SECTIONS: dict[str, type[StrictModel]] = {
+    "stories": StoriesInput,
+    "generations": GenerationsInput,
+    "diversity_vectors": DiversityVectorsInput,
+    "language_models": LanguageModelChoice,
+    "decoding_strategies": StrategyChoice,
+}
+"""Keys that hold a list, and what an entry is."""
+
+INPUT_KEYS = frozenset({"study_name", "description", "generation", *SECTIONS})
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -166,23 +179,9 @@ def load_study(path: Path) -> Study:
     """
     document = _read_mapping(path)
     _refuse_unknown_keys(document, INPUT_KEYS | SETTING_KEYS, str(path))
-    for section, model in (
-        ("stories", StoriesInput),
-        ("generations", GenerationsInput),
-        ("diversity_vectors", DiversityVectorsInput),
-    ):
-        entries = document.get(section, [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise StudyError(
-                f"{section} must be a list of mappings that each have a path, "
-                f"got {entries!r} in {path}; write '- path: FILE'."
-            )
-        for entry in entries:
-            _refuse_unknown_keys(entry, frozenset(model.model_fields), f"{path}, {section}")
     chosen = {key: value for key, value in document.items() if key in SETTING_KEYS}
     inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
-    for section in ("stories", "generations", "diversity_vectors"):
-        inputs[section] = tuple(inputs.get(section, ()))
+    inputs |= {section: _entries(document, section, path) for section in SECTIONS}
     try:
         settings = StudySettings(
             study_name=document.get("study_name", ""), study_file_name=path.name, **chosen
@@ -195,7 +194,29 @@ def load_study(path: Path) -> Study:
             f"a study must name at least one input, got none in {path}; "
             "add stories, generations or diversity_vectors."
         )
+    if bool(study.language_models) != bool(study.decoding_strategies):
+        raise StudyError(
+            "a study that generates must name language_models and decoding_strategies, got only "
+            f"one of them in {path}; add the other."
+        )
     return study
+
+
+def _entries(document: dict[str, Any], section: str, path: Path) -> tuple[Any, ...]:
+    """Return the entries of *section*, their keys checked; a name alone as a mapping."""
+    entries = document.get(section, [])
+    model = SECTIONS[section]
+    first = next(iter(model.model_fields))
+    if isinstance(entries, list) and first == "name":
+        entries = list(with_names_as_mappings(entries))
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise StudyError(
+            f"{section} must be a list of mappings that each have a {first}, "
+            f"got {entries!r} in {path}; write '- {first}: …'."
+        )
+    for entry in entries:
+        _refuse_unknown_keys(entry, frozenset(model.model_fields), f"{path}, {section}")
+    return tuple(entries)
 
 
 def new_study(name: str) -> StudySettings:

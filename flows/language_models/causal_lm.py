@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from flows.language_models.decoding import DecodingStrategy
 from flows.language_models.ready_made import LanguageModelEntry
 from flows.language_models.samples import (
     GeneratedSample,
@@ -29,6 +28,7 @@ from flows.language_models.samples import (
     failed_sample,
 )
 from flows.language_models.sampling_noise import SamplingNoise
+from flows.language_models.strategies import DecodingStrategy
 from flows.language_models.templates import Template, choose_template
 from flows.language_models.token_steps import pad_prompts, write_tokens
 from flows.language_models.weights import (
@@ -36,6 +36,8 @@ from flows.language_models.weights import (
     choose_device,
     choose_dtype,
     choose_quantization,
+    count_context,
+    count_parameters,
     load_tokenizer_of,
     load_weights,
     locate_weights,
@@ -83,6 +85,8 @@ def resolve_causal_lm(
         template_sha256=template.template_sha256,
         template_text=template.template_text,
         backend_name="transformers",
+        parameter_count=count_parameters(located.folder),
+        context_tokens=count_context(located.folder),
     )
     return ResolvedLanguageModel(identity, located, template, dtype, device)
 
@@ -98,12 +102,7 @@ def load_causal_lm(resolved: ResolvedLanguageModel, batch_size: int) -> CausalLa
     model = load_weights(
         resolved.located, resolved.dtype, resolved.device, resolved.identity.quantization
     )
-    identity = replace(
-        resolved.identity,
-        parameter_count=int(model.num_parameters()),
-        context_tokens=getattr(model.config, "max_position_embeddings", None),
-    )
-    return CausalLanguageModel(identity, model, resolved.template, batch_size)
+    return CausalLanguageModel(resolved.identity, model, resolved.template, batch_size)
 
 
 class CausalLanguageModel:

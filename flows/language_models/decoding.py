@@ -11,12 +11,9 @@ leading tokens are sorted as the mass needs, which gives the same set.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 import torch
 
-from flows.language_models.errors import DecodingError
+from flows.language_models.strategies import DecodingStrategy
 
 FIRST_SORTED_TOKENS = 1024
 """Tokens sorted at first. They hold a nucleus of 0.9 at most steps of a story; where they do not,
@@ -27,93 +24,6 @@ GROWTH = 4
 MASS_ROUNDING = 1e-6
 """What the float32 log-probabilities of a set may sum short of its mass by rounding alone: eight
 equal tokens reach a mass of 0.5 with four."""
-
-
-@dataclass(frozen=True)
-class DecodingStrategy:
-    """One way to draw the next token."""
-
-    decoding_strategy_name: str
-    sampling_temperature: float = 1.0
-    """Dimensionless; 0 is greedy: the likeliest token, lowest id on ties."""
-    top_k: int | None = None
-    """Likeliest tokens kept. None: all."""
-    nucleus_mass: float | None = None
-    """The smallest set of likeliest tokens with at least this probability. None: all."""
-    typical_mass: float | None = None
-    """The smallest set with at least this probability of tokens whose surprise is nearest to the
-    entropy (Meister et al. 2023). None: all."""
-
-    def __post_init__(self) -> None:
-        name = self.decoding_strategy_name
-        if not 0 <= self.sampling_temperature < float("inf"):
-            raise DecodingError(
-                "sampling_temperature must be finite and at least 0, got "
-                f"{self.sampling_temperature} in decoding strategy {name}."
-            )
-        if self.top_k is not None and self.top_k < 1:
-            raise DecodingError(
-                f"top_k must be at least 1, got {self.top_k} in decoding strategy {name}; "
-                "leave it out to keep every token."
-            )
-        for key in ("nucleus_mass", "typical_mass"):
-            mass = getattr(self, key)
-            if mass is not None and not 0 < mass < 1:
-                raise DecodingError(
-                    f"{key} must lie between 0 and 1, got {mass} in decoding strategy {name}; "
-                    "leave it out to keep every token."
-                )
-
-    @property
-    def is_greedy(self) -> bool:
-        """Whether nothing is drawn at all."""
-        return self.sampling_temperature == 0
-
-
-GCV_STRATEGY_NAMES = (
-    "temperature_0.7",
-    "temperature_1.2",
-    "top_p_0.9",
-    "top_k_40",
-    "typical_0.95",
-)
-"""The grid of *The Geometry of Creative Variability*, as its tables name it."""
-
-
-def strategy_named(name: str) -> DecodingStrategy:
-    """Return the strategy that a name alone defines.
-
-    Raises
-    ------
-    DecodingError
-        The name follows no pattern, or its number is out of range.
-
-    Examples
-    --------
-    >>> strategy_named("top_k_40").top_k
-    40
-    >>> strategy_named("greedy").sampling_temperature
-    0.0
-    """
-    if name == "greedy":
-        return DecodingStrategy(name, sampling_temperature=0.0)
-    found = re.fullmatch(r"(temperature|top_k|top_p|typical)_(\d+(?:\.\d+)?)", name)
-    if found is None:
-        raise DecodingError(
-            "a decoding strategy must be greedy, temperature_T, top_k_K, top_p_P or typical_P with "
-            f"a number in place of the letter, got {name!r}; any other needs a mapping with a name "
-            "and its parameters."
-        )
-    kind, number = found.groups()
-    if kind == "top_k":
-        if "." in number:
-            raise DecodingError(f"top_k must be a whole number, got {number} in {name!r}.")
-        return DecodingStrategy(name, top_k=int(number))
-    if kind == "top_p":
-        return DecodingStrategy(name, nucleus_mass=float(number))
-    if kind == "typical":
-        return DecodingStrategy(name, typical_mass=float(number))
-    return DecodingStrategy(name, sampling_temperature=float(number))
 
 
 def sampling_log_probabilities(logits: torch.Tensor, strategy: DecodingStrategy) -> torch.Tensor:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.language_models.templates import TemplateChoice
-
+TemplateChoice = Literal["auto", "chat", "plain"]
 Quantization = Literal["auto", "none", "int8", "nf4"]
 DtypeChoice = Literal["auto", "float32", "bfloat16", "float16"]
 EndpointServer = Literal["openai", "vllm", "llama.cpp", "transformers"]

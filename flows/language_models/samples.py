@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.language_models.decoding import DecodingStrategy
+from flows.language_models.strategies import DecodingStrategy
 
 StopReason = Literal["eos", "length", "stop_string"]
 

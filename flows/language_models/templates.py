@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from flows.language_models.errors import LanguageModelError
+from flows.language_models.ready_made import TemplateChoice
 from udfs.packaged_models import first_sentence
-
-TemplateChoice = Literal["auto", "chat", "plain"]
 
 PLAIN_FRAME = "Prompt: {prompt}\n\nStory:\n"
 """For base models. The story starts on a line of its own: its first token is a whole one."""

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from flows.language_models.decoding import DecodingStrategy, sampling_log_probabilities
+from flows.language_models.decoding import sampling_log_probabilities
 from flows.language_models.samples import TokenTrace
 from flows.language_models.sampling_noise import SamplingNoise, draw_tokens
+from flows.language_models.strategies import DecodingStrategy
 
 StopAfter = Callable[[list[int]], bool]
 """Whether a row's tokens so far end its story, beside an end token."""

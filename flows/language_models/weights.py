@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import re
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.utils import logging as transformers_logging
 
@@ -112,11 +114,20 @@ def choose_quantization(
 
 @cache
 def count_parameters(folder: Path) -> int:
-    """Return the parameters of the architecture in *folder*, tied ones once; loads no weight."""
+    """Return the numbers that the weights in *folder* hold, read from the headers alone."""
+    count = 0
+    for file in folder.glob("*.safetensors"):
+        with safe_open(file, "pt") as tensors:
+            count += sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118 - not a mapping
+    return count
+
+
+@cache
+def count_context(folder: Path) -> int | None:
+    """Return the tokens that prompt and story may have together, None where that is not said."""
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
-    return int(sum(parameter.numel() for parameter in model.parameters()))
+    context: int | None = getattr(config, "max_position_embeddings", None)
+    return context
 
 
 def load_weights(

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from flows.language_models.causal_lm import load_causal_lm, resolve_causal_lm
-from flows.language_models.decoding import strategy_named
 from flows.language_models.errors import LanguageModelError
 from flows.language_models.ready_made import LanguageModelEntry
 from flows.language_models.samples import GeneratedSample, GenerationLimits, SampleRequest
+from flows.language_models.strategies import strategy_named
 from flows.language_models.templates import PLAIN_FRAME, choose_template
 from tests.language_models.tiny_language_model import (
     CHAT_TEMPLATE,

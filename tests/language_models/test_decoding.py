@@ -14,14 +14,14 @@ from scipy import stats
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.generation.logits_process import TypicalLogitsWarper
 
-from flows.language_models.decoding import (
-    GCV_STRATEGY_NAMES,
-    DecodingStrategy,
-    sampling_log_probabilities,
-    strategy_named,
-)
+from flows.language_models.decoding import sampling_log_probabilities
 from flows.language_models.errors import DecodingError
 from flows.language_models.sampling_noise import SamplingNoise, draw_tokens
+from flows.language_models.strategies import (
+    GCV_STRATEGY_NAMES,
+    DecodingStrategy,
+    strategy_named,
+)
 from udfs.identity import content_id
 
 DRAWS = 50_000

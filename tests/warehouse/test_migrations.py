@@ -158,6 +158,8 @@ def test_an_older_file_opened_read_only_is_refused_and_not_migrated(made: Path) 
     assert versions(made) == [SCHEMA_VERSION]
 
 
+TIMES = (datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001 - stored without a zone
+
 VERSION_1 = Path(__file__).parent / "version_1.sql"
 """The tables as version 1 made them, written down when version 2 came."""
 
@@ -198,8 +200,7 @@ def test_a_file_of_version_1_becomes_what_a_new_one_is_and_keeps_its_rows(
     assert versions(version_1) == [1, SCHEMA_VERSION]
     with closing(duckdb.connect(version_1)) as connection:
         assert connection.execute("select * from raw.ingests").fetchall() == [
-            ("i", "s", "stories", "f", "hash", "{}", "done", 3)
-            + (datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001 - stored without a zone
+            ("i", "s", "stories", "f", "hash", "{}", "done", 3, *TIMES)
         ]
         row = connection.execute("select story_id, failure from raw.stories").fetchone()
         assert row == ("x", None)
