@@ -23,7 +23,7 @@ from flows.generation_plan import (
     StorySource,
     asked_prompts,
     is_registered,
-    missing_samples,
+    missing_batches,
     register,
 )
 from flows.generation_rows import SampleRows, sample_rows
@@ -77,13 +77,20 @@ class _Grid:
     prompts: tuple[Prompt, ...]
     notes: tuple[str, ...]
 
-    def missing(self, connection: duckdb.DuckDBPyConnection) -> list[list[PlannedSample]]:
-        """Return the samples that the ledger lacks, per story source."""
-        return [missing_samples(connection, source, self.prompts) for source in self.sources]
+    batch_size: int
 
-    def is_registered(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Say whether the warehouse knows of every request."""
-        return all(is_registered(connection, source, self.prompts) for source in self.sources)
+    def missing(self, connection: duckdb.DuckDBPyConnection) -> list[list[list[PlannedSample]]]:
+        """Return the samples that the ledger lacks, per story source in batches."""
+        return [
+            missing_batches(connection, source, self.prompts, self.batch_size)
+            for source in self.sources
+        ]
+
+    def is_done(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Say whether the warehouse knows of every request and has a row of every sample."""
+        return all(
+            is_registered(connection, source, self.prompts) for source in self.sources
+        ) and not any(self.missing(connection))
 
 
 def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
@@ -102,7 +109,7 @@ def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
         return GenerateReport(study.study_name, {}, ("the study names no language models",))
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         grid = _grid(connection, settings, study)
-        is_done = grid.is_registered(connection) and not any(grid.missing(connection))
+        is_done = grid.is_done(connection)
     if is_done:
         return GenerateReport(study.study_name, {}, grid.notes)
     runner = task_runner(settings)
@@ -113,8 +120,7 @@ def is_generated(connection: duckdb.DuckDBPyConnection, settings: Settings, stud
     """Say whether every sample that *study* asks for has its row in the ledger."""
     if not study.language_models:
         return True
-    grid = _grid(connection, settings, study)
-    return grid.is_registered(connection) and not any(grid.missing(connection))
+    return _grid(connection, settings, study).is_done(connection)
 
 
 @flow(name="generate", validate_parameters=False)
@@ -129,13 +135,13 @@ def generate(home: str, study_path: str) -> GenerateReport:
         recorded_run(connection, "generate", study.study_name) as run,
     ):
         grid = _grid(connection, settings, study)
-        for source, planned in zip(grid.sources, grid.missing(connection), strict=True):
+        for source, batches in zip(grid.sources, grid.missing(connection), strict=True):
             if not is_registered(connection, source, grid.prompts):
                 run.begin()
                 register(connection, source, grid.prompts)
-            if planned:
+            if batches:
                 run.begin()
-                counts += _generate_source(connection, settings, source, planned)
+                counts += _generate_source(connection, settings, source, batches)
                 checkpoint(connection)
         run.end("done", f"generated {sum(counts.values()):,} stories")
     return GenerateReport(study.study_name, dict(counts), grid.notes)
@@ -170,13 +176,13 @@ def _generate_source(
     connection: duckdb.DuckDBPyConnection,
     settings: Settings,
     source: StorySource,
-    planned: Sequence[PlannedSample],
+    batches: Sequence[Sequence[PlannedSample]],
 ) -> Counter[str]:
     """Keep the workers busy and write what comes back, in the order of batches."""
     counts: Counter[str] = Counter()
     in_flight: deque[Callable[[], SampleRows]] = deque()
     label = f"Writing {source.story_source_name}"
-    with REPORTER.get().track(label, len(planned), "stories") as advance:
+    with REPORTER.get().track(label, sum(map(len, batches)), "stories") as advance:
 
         def write_oldest() -> None:
             rows = in_flight.popleft()()
@@ -186,28 +192,13 @@ def _generate_source(
             counts.update(rows.stories.column("status").to_pylist())
             advance(rows.stories.num_rows)
 
-        for batch in _batches_of_like_length(planned, settings.generation_batch_size):
+        for batch in batches:
             in_flight.append(generate_batch.submit(source, batch, settings).result)
             if len(in_flight) > settings.worker_count:
                 write_oldest()
         while in_flight:
             write_oldest()
     return counts
-
-
-def _batches_of_like_length(
-    planned: Sequence[PlannedSample], size: int
-) -> list[list[PlannedSample]]:
-    """Return batches in which little is padded: by characters, samples of a prompt side by side."""
-    ordered = sorted(
-        planned,
-        key=lambda sample: (
-            -len(sample.prompt.prompt_text),
-            sample.prompt.prompt_id,
-            sample.sample_index,
-        ),
-    )
-    return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
 
 def _grid(connection: duckdb.DuckDBPyConnection, settings: Settings, study: Study) -> _Grid:
@@ -235,4 +226,4 @@ def _grid(connection: duckdb.DuckDBPyConnection, settings: Settings, study: Stud
             StorySource(study.study_name, entry, identity, chosen.strategy(), study.generation)
             for chosen in study.decoding_strategies
         ]
-    return _Grid(tuple(sources), tuple(prompts), tuple(notes))
+    return _Grid(tuple(sources), tuple(prompts), tuple(notes), settings.generation_batch_size)

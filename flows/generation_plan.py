@@ -163,21 +163,33 @@ def asked_prompts(
     return [Prompt(*row) for row in rows[: settings.prompt_count]]
 
 
-def missing_samples(
-    connection: duckdb.DuckDBPyConnection, source: StorySource, prompts: Sequence[Prompt]
-) -> list[PlannedSample]:
-    """Return the samples of *source* that the ledger of its study lacks."""
+def missing_batches(
+    connection: duckdb.DuckDBPyConnection,
+    source: StorySource,
+    prompts: Sequence[Prompt],
+    batch_size: int,
+) -> list[list[PlannedSample]]:
+    """Return the samples of *source* that the ledger of its study lacks, in batches.
+
+    Batches are cut from all that is asked, what is there already included, so that a run that was
+    interrupted goes on in the same shapes and its last bits are those of an undisturbed one. Little
+    is padded: longest prompts first, the samples of a prompt side by side.
+    """
     rows = connection.execute(
         "select story_id from raw.stories where study_name = $study_name and story_kind = $kind",
         {"study_name": source.study_name, "kind": GENERATED},
     ).fetchall()
     known = {row[0] for row in rows}
-    asked = (
+    asked = [
         source.sample(prompt, index)
-        for prompt in prompts
+        for prompt in sorted(
+            prompts, key=lambda prompt: (-len(prompt.prompt_text), prompt.prompt_id)
+        )
         for index in range(source.settings.samples_per_prompt)
-    )
-    return [sample for sample in asked if sample.story_id not in known]
+    ]
+    batches = (asked[start : start + batch_size] for start in range(0, len(asked), batch_size))
+    missing = ([sample for sample in batch if sample.story_id not in known] for batch in batches)
+    return [batch for batch in missing if batch]
 
 
 def is_registered(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from flows.corpora.text_columns import text_columns
 from flows.generation_plan import GENERATED, PlannedSample, StorySource
@@ -92,13 +94,20 @@ def _token_rows(planned: Sequence[PlannedSample], written: Sequence[GeneratedSam
     rows = [
         {
             "story_id": plan.story_id,
-            "token_ids": trace.token_ids,
-            "confidences": trace.confidence,
-            "log_probabilities_nats": trace.log_probability_nats,
-            "sampling_confidences": trace.sampling_confidence,
-            "sampling_log_probabilities_nats": trace.sampling_log_probability_nats,
+            "token_ids": _known(trace.token_ids),
+            "confidences": _known(trace.confidence),
+            "log_probabilities_nats": _known(trace.log_probability_nats),
+            "sampling_confidences": _known(trace.sampling_confidence),
+            "sampling_log_probabilities_nats": _known(trace.sampling_log_probability_nats),
         }
         for plan, sample in zip(planned, written, strict=True)
         if (trace := sample.trace) is not None
     ]
     return arrow_rows(story_tokens, rows)
+
+
+def _known(values: NDArray[np.int32] | NDArray[np.float32]) -> list[int | float | None]:
+    """Return *values* with None for what an endpoint does not say: a negative id, no number."""
+    if values.dtype == np.int32:
+        return [None if value < 0 else value for value in values.tolist()]
+    return [None if np.isnan(value) else value for value in values.tolist()]

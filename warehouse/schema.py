@@ -384,7 +384,7 @@ language_models = sa.Table(
         "language_model_revision",
         sa.String,
         "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files, or the "
-        "address of the endpoint.",
+        "study's word for what an endpoint serves.",
     ),
     _may("weights_sha256", sa.String, "SHA-256 over the weight files. NULL: at an endpoint."),
     _may("tokenizer_sha256", sa.String, "SHA-256 over the tokenizer files. NULL: none was read."),
@@ -492,7 +492,8 @@ story_tokens = sa.Table(
         sa.ARRAY(sa.REAL),
         "Per token, its natural log-probability under the distribution drawn from, at most 0.",
     ),
-    comment="One row per story generated here, with its tokens as arrays of equal length.",
+    comment="One row per story generated here, with its tokens as arrays of equal length; an "
+    "element is NULL where an endpoint does not say it.",
 )
 
 story_selections = sa.Table(

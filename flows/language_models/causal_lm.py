@@ -38,7 +38,7 @@ from flows.language_models.weights import (
     choose_quantization,
     count_context,
     count_parameters,
-    load_tokenizer_of,
+    load_tokenizer,
     load_weights,
     locate_weights,
 )
@@ -69,7 +69,7 @@ def resolve_causal_lm(
         The weights, the tokenizer or the template is not there.
     """
     located = locate_weights(entry, model_cache)
-    tokenizer = load_tokenizer_of(located)
+    tokenizer = load_tokenizer(located.folder)
     template = choose_template(tokenizer, entry.template, entry.language_model_name)
     device = choose_device(device_name)
     dtype = choose_dtype(entry, device)

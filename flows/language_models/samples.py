@@ -127,9 +127,6 @@ class StoryWriter(Protocol):
     def identity(self) -> LanguageModelIdentity:
         """What the stories depend on."""
 
-    def prompt_token_count(self, prompt_text: str) -> int:
-        """Return the length of the framed prompt in tokens, for batches of like length."""
-
     def write(
         self,
         requests: Sequence[SampleRequest],

@@ -69,15 +69,20 @@ def locate_weights(entry: LanguageModelEntry, model_cache: Path) -> LocatedWeigh
     return _identified(folder, folder.name)
 
 
-def load_tokenizer_of(located: LocatedWeights) -> Any:
-    """Return the tokenizer beside the weights, padding on the left."""
+def load_tokenizer(place: str | Path) -> Any:
+    """Return the tokenizer of a folder or hub id, padding on the left.
+
+    Raises
+    ------
+    LanguageModelError
+        There is none.
+    """
     try:
-        return AutoTokenizer.from_pretrained(
-            located.folder, trust_remote_code=False, padding_side="left"
-        )
+        return AutoTokenizer.from_pretrained(place, trust_remote_code=False, padding_side="left")
     except (OSError, ValueError, ImportError) as error:
         raise LanguageModelError(
-            f"a tokenizer must lie beside the weights in {located.folder}: {first_sentence(error)}."
+            f"a tokenizer must be loadable from {place}: {first_sentence(error)}; name a folder or "
+            "hub id that has one."
         ) from None
 
 

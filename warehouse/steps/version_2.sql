@@ -81,7 +81,7 @@ comment on table raw.language_models is 'One row per language model that stories
 comment on column raw.language_models.language_model_id is 'Hash of everything below but counts.';
 comment on column raw.language_models.language_model_name is 'Name in the study.';
 comment on column raw.language_models.weights_name is 'Hub id, packaged name, name of the folder or file, or the model''s name at an endpoint.';
-comment on column raw.language_models.language_model_revision is 'Commit on the hub, ''sha256:'' and 32 digits over weights and tokenizer files, or the address of the endpoint.';
+comment on column raw.language_models.language_model_revision is 'Commit on the hub, ''sha256:'' and 32 digits over weights and tokenizer files, or the study''s word for what an endpoint serves.';
 comment on column raw.language_models.weights_sha256 is 'SHA-256 over the weight files. NULL: at an endpoint.';
 comment on column raw.language_models.tokenizer_sha256 is 'SHA-256 over the tokenizer files. NULL: none was read.';
 comment on column raw.language_models.quantization is '''none'', ''int8'' or ''nf4''; ''unknown'' at an endpoint.';
@@ -137,7 +137,7 @@ create table raw.story_tokens (
     primary key (story_id)
 );
 
-comment on table raw.story_tokens is 'One row per story generated here, with its tokens as arrays of equal length.';
+comment on table raw.story_tokens is 'One row per story generated here, with its tokens as arrays of equal length; an element is NULL where an endpoint does not say it.';
 comment on column raw.story_tokens.story_id is 'Generated story, a key of raw.stories; the same request is the same story.';
 comment on column raw.story_tokens.token_ids is 'Tokens as they came, the one that ended the story included, in the language model''s own vocabulary.';
 comment on column raw.story_tokens.confidences is 'Per token, the probability of the likeliest token under the language model itself (temperature 1, nothing cut off), in (0, 1].';

@@ -42,8 +42,8 @@ asked_prompts as (
 ),
 
 -- A study that states its samples asks every prompt of every imported story source; else a prompt
--- was asked for certain only of those that answered it. Stories generated here were asked for prompt
--- by prompt.
+-- was asked for certain only of those that answered it. Stories generated here were asked for one
+-- prompt at a time.
 requested_sets as (
 
     select
