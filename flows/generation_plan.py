@@ -180,11 +180,10 @@ def missing_batches(
         {"study_name": source.study_name, "kind": GENERATED},
     ).fetchall()
     known = {row[0] for row in rows}
+    longest_first = sorted(prompts, key=lambda prompt: (-len(prompt.prompt_text), prompt.prompt_id))
     asked = [
         source.sample(prompt, index)
-        for prompt in sorted(
-            prompts, key=lambda prompt: (-len(prompt.prompt_text), prompt.prompt_id)
-        )
+        for prompt in longest_first
         for index in range(source.settings.samples_per_prompt)
     ]
     batches = (asked[start : start + batch_size] for start in range(0, len(asked), batch_size))

@@ -12,7 +12,7 @@ import yaml
 from prefect.testing.utilities import prefect_test_harness
 
 from flows.ingest_stages import ingest_study
-from flows.settings import Settings, prepare_home
+from flows.settings import Settings, load_settings, prepare_home
 from flows.study import load_study
 from tests.language_models.tiny_language_model import WORDS, save_tiny
 
@@ -33,8 +33,11 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    made = Settings(home=tmp_path / "home", device="cpu", generation_batch_size=4)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    # A flow reads the settings of its machine itself, from the environment.
+    monkeypatch.setenv("CALIBRARY_GENERATION_BATCH_SIZE", "4")
+    monkeypatch.setenv("CALIBRARY_DEVICE", "cpu")
+    made = load_settings(tmp_path / "home")
     prepare_home(made)
     return made
 
