@@ -2,8 +2,9 @@
 
 A sample's tokens depend on its key and its prompt, not on its neighbours, the batch size or what
 was written before: the randomness is its own, and padding is masked. In float32 the logits still
-move by about 5e-5 with the tensor's shape, which can flip a token whose two best variates are that
-close; in 16 bits they move by up to 0.9, so that only float32 reproduces across batch shapes.
+move by about 5e-5 with the tensor's shape and the number of threads, which can flip a token whose
+two best variates are that close; in 16 bits they move by up to 0.9, so that only float32 reproduces
+across batch shapes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writing stories: this project's loop beside the library's ``generate``, batch and length alike.
 
 Run as ``python -m tests.benchmarks.generation``. Both write the same number of tokens from the same
-framed prompts, alternating, and the median of the paired ratios is printed: on a shared machine only
-those mean anything. The last lines show that memory does not grow with what is written.
+framed prompts, alternating, and the median of the paired ratios is printed: on a shared machine
+only those mean anything. The last lines show that memory does not grow with what is written.
 """
 
 from __future__ import annotations
