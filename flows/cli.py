@@ -72,13 +72,30 @@ def run_command(
         Path, typer.Argument(help="Study file (YAML); the shipped small study if not given.")
     ] = SMALL_STUDY,
 ) -> None:
-    """Run a whole study: ingest, measure, build, publish. Resumable."""
+    """Run a whole study: ingest, generate, measure, build, publish. Resumable."""
     prepare_home(context.settings)
     end_orphaned_servers(context.settings)
     from flows.run_study import run
 
     summary = run(context.settings, study)
     context.show(summary.as_record(), summary.as_text())
+
+
+@app.command("generate")
+@with_global_options
+def generate_command(
+    context: CommandContext,
+    study: Annotated[
+        Path, typer.Argument(help="Study file (YAML); the shipped small study if not given.")
+    ] = SMALL_STUDY,
+) -> None:
+    """Generate the stories that a study asks of language models and has not yet. Resumable."""
+    prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
+    from flows.generate import generate_study
+
+    report = generate_study(context.settings, study)
+    context.show(report.as_record(), report.as_text())
 
 
 @app.command("measure")

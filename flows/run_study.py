@@ -1,4 +1,4 @@
-"""The whole study as one Prefect flow: ingest, measure, build, publish; each stage resumable."""
+"""The whole study as one Prefect flow: ingest, generate, measure, build, publish; all resumable."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
+from flows.generate import GenerateReport, generate_study, is_generated
 from flows.ingest_stages import StageReport, ingest_study, is_ingested
 from flows.measure import MeasureReport, measure_studies, missing_counts
 from flows.publish_marts import BuildReport, build_and_publish, snapshot_is_current
@@ -34,6 +35,7 @@ class RunSummary:
 
     study_name: str
     ingested: StageReport | None
+    generated: GenerateReport | None
     measured: MeasureReport | None
     built: BuildReport | None
 
@@ -43,6 +45,7 @@ class RunSummary:
             "study_name": self.study_name,
             "is_new": self.built is not None,
             "ingest": None if self.ingested is None else self.ingested.as_record(),
+            "generate": None if self.generated is None else self.generated.as_record(),
             "measure": None if self.measured is None else self.measured.as_record(),
             "build": None if self.built is None else self.built.as_record(),
         }
@@ -51,7 +54,7 @@ class RunSummary:
         """Return it for reading, with three queries to try."""
         lines = [
             part.as_text()
-            for part in (self.ingested, self.measured, self.built)
+            for part in (self.ingested, self.generated, self.measured, self.built)
             if part is not None
         ]
         if not lines:
@@ -70,7 +73,7 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     """Run the study at *study_path*; Prefect is started only if there is something to do."""
     study = load_study(study_path)
     if is_done(settings, study):
-        return RunSummary(study.study_name, None, None, None)
+        return RunSummary(study.study_name, None, None, None, None)
     return run_study(str(settings.home), str(study_path))
 
 
@@ -81,22 +84,24 @@ _build = task(name="build", cache_policy=NO_CACHE, persist_result=False)(build_a
 
 @flow(name="run-study", validate_parameters=False)
 def run_study(home: str, study_path: str) -> RunSummary:
-    """Ingest, measure, build and publish the study file at *study_path* in *home*."""
+    """Ingest, generate, measure, build and publish the study file at *study_path* in *home*."""
     settings = load_settings(Path(home))
     study = load_study(Path(study_path))
     ingested = _ingest(settings, study)
+    generated = generate_study(settings, Path(study_path)) if study.language_models else None
     measured = measure_studies(settings, study.study_name)
     built = _build(settings)
-    return RunSummary(study.study_name, ingested, measured, built)
+    return RunSummary(study.study_name, ingested, generated, measured, built)
 
 
 def is_done(settings: Settings, study: Study) -> bool:
-    """Say whether every input is ingested, every story measured and the snapshot current."""
+    """Say whether all is ingested, generated and measured, and the snapshot current."""
     if is_absent(work_path(settings.home)):
         return False
     with open_warehouse(work_path(settings.home)) as connection:
         return (
             is_ingested(connection, study)
+            and is_generated(connection, settings, study)
             and not any(missing_counts(connection, [study.study_name]).values())
             and snapshot_is_current(settings, connection)
         )

@@ -34,7 +34,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="CALIBRARY_", frozen=True, extra="ignore")
 
     home: Path = Path(".calibrary")
-    """Folder of the work file, the published snapshot, logs and the model cache."""
+    """Folder of the work file, the published snapshot and logs."""
     task_runner: TaskRunnerName = TaskRunnerName.THREADS
     worker_count: int = Field(default=1, ge=1)
     """Batches computed at once. One is fastest on two cores: torch itself uses both."""
@@ -45,12 +45,20 @@ class Settings(BaseSettings):
     embedding_batch_size: int = Field(default=16, ge=1)
     """Stories per forward pass; 16 was measured faster than 64 on a CPU."""
     device: str | None = None
-    """Torch device of the embedding model, such as ``cuda``; chosen by torch where not given."""
+    """Torch device of the models, such as ``cuda``; a GPU where there is one, if not given."""
+    generation_batch_size: int = Field(default=16, ge=1)
+    """Stories written at once, and committed together; halved where the memory does not hold it."""
+    model_cache: Path = Field(default_factory=lambda: _user_cache() / "calibrary" / "models")
+    """Dequantised GGUF weights, named by the file's hash; any home may use them."""
 
     @property
     def dbt_folder(self) -> Path:
         """Compiled SQL, manifest, logs and the static docs site."""
         return self.home / "dbt"
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def load_settings(home: Path | None = None) -> Settings:

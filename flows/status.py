@@ -82,6 +82,36 @@ order by 1, 4 desc, 3
 """Rejects that follow from the rows of a study; dbt finds them."""
 
 
+INPUT_STATES = {
+    "done": "",
+    "running": " UNFINISHED: ingest it again",
+    "superseded": " superseded: the study now asks for it in another way",
+}
+
+_UNGENERATED = """
+with
+
+written as (
+
+    select ingest_id, prompt_id, count(*) as story_count
+    from raw.stories
+    where study_name = $study_name
+    group by 1, 2
+
+)
+
+select coalesce(sum(greatest(
+    generation_requests.samples_per_prompt - coalesce(written.story_count, 0), 0
+)), 0)
+from raw.generation_requests as generation_requests
+inner join raw.ingests as ingests on generation_requests.ingest_id = ingests.ingest_id
+left join written
+    on generation_requests.ingest_id = written.ingest_id
+    and generation_requests.prompt_id = written.prompt_id
+where generation_requests.study_name = $study_name and ingests.status = 'done'
+"""
+
+
 def read_status(settings: Settings) -> dict[str, Any]:
     """Return the state of the home as plain lists and mappings.
 
@@ -149,6 +179,7 @@ def _study(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
         "has_unselected_stories": bool(unselected[0][0]),
         "imported_vector_count": 0 if vectors is None else int(vectors[0]),
         "rejects": _records(connection, _REJECTS, bound),
+        "ungenerated": int(connection.execute(_UNGENERATED, bound).fetchall()[0][0]),
         "unmeasured": {
             feature.value: len(missing_cuts(connection, name, feature)) for feature in Feature
         },
@@ -159,7 +190,7 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
     lines = [f"Study {study['study_name']}"]
     for entry in study["inputs"]:
         rows = "" if entry["row_count"] is None else f", {entry['row_count']:,} records"
-        state = "" if entry["status"] == "done" else " UNFINISHED: ingest it again"
+        state = INPUT_STATES[entry["status"]]
         lines.append(f"  input {entry['file_name']} ({entry['ingest_kind']}{rows}){state}")
     for entry in study["stories"]:
         chosen = f", {entry['selected_count']:,} selected" if entry["selected_count"] else ""
@@ -176,6 +207,8 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
         f"(as: {entry['example']})"
         for entry in study["rejects"]
     ]
+    if study["ungenerated"]:
+        lines.append(f"  still to generate: {study['ungenerated']:,} stories")
     waiting = ", ".join(f"{count:,} {name}" for name, count in study["unmeasured"].items() if count)
     lines.append(f"  still to measure: {waiting}" if waiting else "  measured: all")
     return lines

@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from flows.corpora.layouts import (
     HUB_PREFIX,
     GenerationsLayout,
     StoriesLayout,
     VectorsLayout,
+)
+from flows.strict_model import StrictModel
+from flows.study_generation import (
+    GenerationSettings,
+    LanguageModelChoice,
+    StrategyChoice,
+    with_names_as_mappings,
 )
 from udfs.errors import CalibraryError
 
@@ -35,12 +42,6 @@ StudyName = Annotated[str, Field(pattern=STUDY_NAME)]
 
 class StudyError(CalibraryError):
     """A study file or an option describes something that cannot be run."""
-
-
-class StrictModel(BaseModel):
-    """Frozen; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class StudySettings(StrictModel):
@@ -93,6 +94,9 @@ class Study(StrictModel):
     stories: tuple[StoriesLayout, ...] = ()
     generations: tuple[GenerationsLayout, ...] = ()
     diversity_vectors: tuple[VectorsLayout, ...] = ()
+    language_models: tuple[LanguageModelChoice, ...] = ()
+    decoding_strategies: tuple[StrategyChoice, ...] = ()
+    generation: GenerationSettings = GenerationSettings()
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
@@ -107,7 +111,13 @@ SETTING_KEYS = frozenset(StudySettings.model_fields) - {
     "study_file_name",
     "definition_version",
 }
-INPUT_KEYS = frozenset({"study_name", "description", "stories", "generations", "diversity_vectors"})
+CHOICES: Mapping[str, type[StrictModel]] = {
+    "language_models": LanguageModelChoice,
+    "decoding_strategies": StrategyChoice,
+}
+"""What an entry of each list of names may say."""
+
+INPUT_KEYS = frozenset({"study_name", "description", "generation", *LAYOUTS, *CHOICES})
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -147,6 +157,7 @@ def load_study(path: Path) -> Study:
     chosen = {key: value for key, value in document.items() if key in SETTING_KEYS}
     inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
     inputs |= {section: _layouts(path, section, document.get(section, [])) for section in LAYOUTS}
+    inputs |= {section: _choices(path, section, document.get(section, [])) for section in CHOICES}
     try:
         settings = StudySettings(
             study_name=document.get("study_name", ""), study_file_name=path.name, **chosen
@@ -159,26 +170,48 @@ def load_study(path: Path) -> Study:
             f"a study must name at least one input, got none in {path}; "
             "add stories, generations or diversity_vectors."
         )
+    if bool(study.language_models) != bool(study.decoding_strategies):
+        raise StudyError(
+            "a study that generates must name language_models and decoding_strategies, got only "
+            f"one of them in {path}; add the other."
+        )
     return study
 
 
 def _layouts(path: Path, section: str, entries: object) -> tuple[object, ...]:
     """Return the inputs that *section* lists, checked."""
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise StudyError(
-            f"{section} must be a list of mappings that each have a path, "
-            f"got {entries!r} in {path}; write '- path: FILE'."
-        )
+    listed = _mappings(path, section, "path", entries)
     layout = LAYOUTS[section]
     known = frozenset(field.name for field in fields(layout))
     found = []
-    for entry in entries:
+    for entry in listed:
         _refuse_unknown_keys(entry, known, f"{path}, {section}")
         try:
             found.append(layout(**entry))
         except ValidationError as error:
             raise StudyError(_validation_sentence(error, path, section)) from None
     return tuple(found)
+
+
+def _choices(path: Path, section: str, entries: object) -> tuple[dict[str, Any], ...]:
+    """Return what *section* names, keys checked; a name alone as the mapping it stands for."""
+    given = with_names_as_mappings(entries) if isinstance(entries, list) else entries
+    listed = _mappings(path, section, "name", given)
+    for entry in listed:
+        _refuse_unknown_keys(entry, frozenset(CHOICES[section].model_fields), f"{path}, {section}")
+    return listed
+
+
+def _mappings(
+    path: Path, section: str, first_key: str, entries: object
+) -> tuple[dict[str, Any], ...]:
+    is_list = isinstance(entries, list | tuple)
+    if not is_list or not all(isinstance(entry, dict) for entry in entries):  # type: ignore[attr-defined]
+        raise StudyError(
+            f"{section} must be a list of mappings that each have a {first_key}, "
+            f"got {entries!r} in {path}; write '- {first_key}: …'."
+        )
+    return tuple(entries)  # type: ignore[arg-type]
 
 
 def new_study(name: str) -> StudySettings:

@@ -20,38 +20,26 @@ from duckdb_sqlalchemy import Dialect
 
 from warehouse.errors import WarehouseDamagedError, WarehouseError, WarehouseNewerError
 from warehouse.files import connect, sync
-from warehouse.schema import (
-    RAW_SCHEMA,
-    SCHEMA_VERSION,
-    metadata,
-    other_prompt_ids,
-    schema_versions,
-)
-from warehouse.token_tables_step import add_scored_tokens
+from warehouse.schema import RAW_SCHEMA, SCHEMA_VERSION, metadata, schema_versions
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 
+_DIALECT = Dialect(paramstyle="numeric_dollar")  # the default doubles every per cent sign
 
-def adding(*tables: sa.Table) -> Step:
-    """Return the step that makes *tables*, new in its version, with their comments."""
+
+def _run_file(name: str) -> Step:
+    """Return the step that executes the statements of ``steps/<name>``."""
 
     def step(connection: duckdb.DuckDBPyConnection) -> None:
-        for table in tables:
-            statements: list[sa.schema.ExecutableDDLElement] = [
-                sa.schema.CreateTable(table, if_not_exists=True),
-                sa.schema.SetTableComment(table),
-                *(sa.schema.SetColumnComment(column) for column in table.columns),
-            ]
-            for statement in statements:
-                connection.execute(str(statement.compile(dialect=_DIALECT)))
+        connection.execute((Path(__file__).parent / "steps" / name).read_text(encoding="utf-8"))
 
     return step
 
 
-_DIALECT = Dialect(paramstyle="numeric_dollar")  # the default doubles every per cent sign
-
-STEPS: Mapping[int, Step] = {2: adding(other_prompt_ids), 3: add_scored_tokens}
-"""Step to each version from the one before."""
+STEPS: Mapping[int, Step] = {
+    version: _run_file(f"version_{version}.sql") for version in range(2, SCHEMA_VERSION + 1)
+}
+"""Step to each version from the one before. The files say what changed then, and never change."""
 
 
 def utc_now() -> datetime:

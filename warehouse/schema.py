@@ -174,25 +174,48 @@ ingests = sa.Table(
     _must(
         "ingest_kind",
         sa.String,
-        "What was read: 'stories', 'generations', 'diversity_vectors' or 'forecasts'.",
-        one_of=("stories", "generations", "diversity_vectors", "forecasts"),
+        "What was read: 'stories', 'generations', 'diversity_vectors' or 'forecasts'; "
+        "'generated_stories' were written here by `calibrary generate`.",
+        one_of=(
+            "stories",
+            "generations",
+            "diversity_vectors",
+            "generated_stories",
+            "forecasts",
+        ),
     ),
     _must(
-        "file_name", sa.String, "Base names of the files read, joined by ' + ', or a data set id."
+        "file_name",
+        sa.String,
+        "Base names of the files read, joined by ' + ', or a data set id; of stories generated "
+        "here their story source.",
     ),
-    _must("content_sha256", sa.String, "SHA-256 of the bytes read, 64 hexadecimal digits."),
-    _must("options_json", sa.String, "Options that say how the file is read, as canonical JSON."),
+    _must(
+        "content_sha256",
+        sa.String,
+        "SHA-256 of the bytes read, 64 hexadecimal digits; of stories generated here that of "
+        "options_json.",
+    ),
+    _must(
+        "options_json",
+        sa.String,
+        "Options that say how the file is read, or all that generated stories depend on beside "
+        "prompt and sample index, as canonical JSON.",
+    ),
     _must(
         "status",
         sa.String,
         "'running' until every row is written, then 'done'. Rows of an ingest that is not done are "
-        "invisible to the marts, and are taken over by the next ingest that brings them.",
-        one_of=("running", "done"),
+        "invisible to the marts, and are taken over by the next ingest that brings them. Generated "
+        "stories count as they come ('done' from the start), until the study asks for the same "
+        "story source in another way: 'superseded'.",
+        one_of=("running", "done", "superseded"),
     ),
-    _may("row_count", sa.BigInteger, "Records read. NULL: not done yet.", minimum=0),
+    _may("row_count", sa.BigInteger, "Records read. NULL: not done yet, or generated.", minimum=0),
     _must("started_at", sa.DateTime, "When this ingest first started, UTC."),
-    _may("finished_at", sa.DateTime, "When it was done, UTC. NULL: not done yet."),
-    comment="One row per file (or files joined) read into a study with one set of options.",
+    _may("finished_at", sa.DateTime, "When it was done, UTC. NULL: not done yet, or generated."),
+    comment="One row per file (or files joined) read into a study with one set of options, or per "
+    "story source generated in one way.",
 )
 
 prompts = sa.Table(
@@ -321,7 +344,8 @@ stories = sa.Table(
     _may(
         "wall_seconds",
         sa.Double,
-        "Time the sample took, in seconds. NULL: human or not known.",
+        "Time the sample took, in seconds; of a batch generated here, its time divided by its "
+        "rows. NULL: human or not known.",
         minimum=0,
         is_finite=True,
     ),
@@ -330,8 +354,162 @@ stories = sa.Table(
         "line_number", sa.BigInteger, "Line or row in that file, from 1. NULL: no file.", minimum=1
     ),
     _must("ingest_id", sa.String, "Ingest that brought the story."),
+    _may(
+        "language_model_id",
+        sa.String,
+        "The language model as it was loaded, a key of raw.language_models. NULL: not generated "
+        "here.",
+    ),
+    _may(
+        "decoding_strategy_id",
+        sa.String,
+        "The decoding strategy, a key of raw.decoding_strategies. NULL: not generated here.",
+    ),
+    _may(
+        "maximum_story_tokens",
+        sa.Integer,
+        "Length limit of the request, in tokens. NULL: not generated here.",
+    ),
+    _may(
+        "batch_row_count",
+        sa.Integer,
+        "Rows of the batch that the sample was written in. NULL: not generated here.",
+    ),
+    _may(
+        "padded_token_count",
+        sa.Integer,
+        "Tokens that the prompts of that batch were padded to. NULL: failed, or not generated "
+        "here by a model that was loaded.",
+    ),
+    _may("failure", sa.String, "Why the sample failed, one sentence. NULL: it did not."),
     comment="The ledger: one row per human story read and per sample requested of a story source. "
     "A sample that is missing has no row; nothing is filled in.",
+)
+
+language_models = sa.Table(
+    "language_models",
+    metadata,
+    _key("language_model_id", "Hash of everything below but counts."),
+    _must("language_model_name", sa.String, "Name in the study."),
+    _must(
+        "weights_name",
+        sa.String,
+        "Hub id, packaged name, name of the folder or file, or the model's name at an endpoint.",
+    ),
+    _must(
+        "language_model_revision",
+        sa.String,
+        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files, or the "
+        "study's word for what an endpoint serves.",
+    ),
+    _may("weights_sha256", sa.String, "SHA-256 over the weight files. NULL: at an endpoint."),
+    _may("tokenizer_sha256", sa.String, "SHA-256 over the tokenizer files. NULL: none was read."),
+    _must("quantization", sa.String, "'none', 'int8' or 'nf4'; 'unknown' at an endpoint."),
+    _must("dtype_name", sa.String, "Precision of the arithmetic; 'unknown' at an endpoint."),
+    _must(
+        "template_name",
+        sa.String,
+        "How prompts are framed: 'chat' (the tokenizer's own template) or 'plain'.",
+        one_of=("chat", "plain"),
+    ),
+    _must("template_sha256", sa.String, "SHA-256 of template_text, 64 hexadecimal digits."),
+    _must("template_text", sa.String, "The frame, and for a chat the tokenizer's template."),
+    _must(
+        "backend_name",
+        sa.String,
+        "What wrote the stories: 'transformers' or 'completions_endpoint'.",
+        one_of=("transformers", "completions_endpoint"),
+    ),
+    _may("parameter_count", sa.BigInteger, "Parameters. NULL: not known.", minimum=0),
+    _may(
+        "context_tokens",
+        sa.Integer,
+        "Tokens that prompt and story may have together. NULL: not known.",
+        minimum=1,
+    ),
+    comment="One row per language model that stories were generated with, as it was loaded.",
+)
+
+decoding_strategies = sa.Table(
+    "decoding_strategies",
+    metadata,
+    _key("decoding_strategy_id", "Hash of name and parameters."),
+    _must("decoding_strategy_name", sa.String, "Name in the study."),
+    _must(
+        "sampling_temperature",
+        sa.Double,
+        "Sampling temperature, dimensionless; 0 is greedy.",
+        minimum=0,
+    ),
+    _may("top_k", sa.Integer, "Likeliest tokens kept. NULL: all.", minimum=1),
+    _may(
+        "nucleus_mass",
+        sa.Double,
+        "Probability that the likeliest tokens kept must reach, in (0, 1). NULL: all are kept.",
+        is_finite=True,
+    ),
+    _may(
+        "typical_mass",
+        sa.Double,
+        "Probability that the tokens kept, nearest to the entropy first, must reach, in (0, 1). "
+        "NULL: all are kept.",
+        is_finite=True,
+    ),
+    comment="One row per decoding strategy that stories were generated with; what is NULL was off.",
+)
+
+generation_requests = sa.Table(
+    "generation_requests",
+    metadata,
+    _key("ingest_id", "The way the story source is generated, a key of raw.ingests."),
+    _key("prompt_id", "Prompt that it was asked."),
+    _must("study_name", sa.String, "Study that asked."),
+    _must(
+        "story_source_name", sa.String, "'<language_model_name>/<decoding_strategy_name>' asked."
+    ),
+    _must(
+        "samples_per_prompt",
+        sa.Integer,
+        "Most samples ever asked for; asking for fewer later takes none back.",
+        minimum=1,
+    ),
+    comment="One row per set of samples that `calibrary generate` was asked for.",
+)
+
+story_tokens = sa.Table(
+    "story_tokens",
+    metadata,
+    _key("story_id", "Generated story, a key of raw.stories; the same request is the same story."),
+    _must(
+        "token_ids",
+        sa.ARRAY(sa.Integer),
+        "Tokens as they came, the one that ended the story included, in the language model's own "
+        "vocabulary.",
+    ),
+    _must(
+        "confidences",
+        sa.ARRAY(sa.REAL),
+        "Per token, the probability of the likeliest token under the language model itself "
+        "(temperature 1, nothing cut off), in (0, 1].",
+    ),
+    _must(
+        "log_probabilities_nats",
+        sa.ARRAY(sa.REAL),
+        "Per token, its natural log-probability under the language model itself, at most 0.",
+    ),
+    _must(
+        "sampling_confidences",
+        sa.ARRAY(sa.REAL),
+        "Per token, the probability of the likeliest token of the distribution drawn from, in "
+        "(0, 1].",
+    ),
+    _must(
+        "sampling_log_probabilities_nats",
+        sa.ARRAY(sa.REAL),
+        "Per token, its natural log-probability under the distribution drawn from, at most 0.",
+    ),
+    comment="One row per story generated here, with its tokens as arrays of equal length; an "
+    "element is NULL where an endpoint does not say it.",
 )
 
 story_selections = sa.Table(
@@ -569,7 +747,7 @@ runs = sa.Table(
     "runs",
     metadata,
     _key("run_id", "Id of the run, drawn at random."),
-    _must("command", sa.String, "Stage that ran: 'ingest', 'measure' or 'build'."),
+    _must("command", sa.String, "Stage that ran: 'ingest', 'generate', 'measure' or 'build'."),
     _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
     _must("started_at", sa.DateTime, "When it started, UTC."),
     _may("finished_at", sa.DateTime, "When it ended, UTC. NULL: running, or killed."),

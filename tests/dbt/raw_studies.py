@@ -1,4 +1,4 @@
-"""Hand-made raw rows of three tiny studies: compared, generated only, and imported vectors."""
+"""Hand-made raw rows of four tiny studies: compared, generated only, generated here, imported."""
 
 from __future__ import annotations
 
@@ -277,6 +277,76 @@ def generated_study(rng: np.random.Generator) -> RawRows:
     return rows
 
 
+def written_here_study(rng: np.random.Generator) -> RawRows:
+    """One language model that `calibrary generate` asked, with one sample that never came."""
+    rows, name, source = RawRows(), "written_here", "gamma/wide"
+    rows.add("studies", study_row(name))
+    rows.add("ingests", ingest_row("asked_before", name, "generated_stories", "superseded"))
+    rows.add("ingests", ingest_row("asked", name, "generated_stories"))
+    rows.add("language_models", language_model_row("gamma"))
+    rows.add(
+        "decoding_strategies",
+        {
+            "decoding_strategy_id": "wide",
+            "decoding_strategy_name": "wide",
+            "sampling_temperature": 1.25,
+        },
+    )
+    for number in range(4):
+        prompt = prompt_row(name, number, "asked")
+        rows.add("prompts", prompt)
+        request = {"study_name": name, "prompt_id": prompt["prompt_id"], "samples_per_prompt": 3}
+        rows.add(
+            "generation_requests", request | {"ingest_id": "asked", "story_source_name": source}
+        )
+        for index in range(2 if number == 0 else 3):
+            text = made_up_text(rng, 24)
+            story = story_row(
+                name,
+                prompt["prompt_id"],
+                text,
+                "asked",
+                story_source_name=source,
+                sample_index=index,
+                language_model_id="gamma",
+                decoding_strategy_id="wide",
+                maximum_story_tokens=30,
+                batch_row_count=4,
+            )
+            before = story | {"story_id": story["story_id"][::-1], "ingest_id": "asked_before"}
+            rows.add("stories", story, before)
+            rows.add("texts", text_row(text))
+            rows.add("story_tokens", token_row(story["story_id"]))
+    return rows
+
+
+def language_model_row(name: str) -> Row:
+    return {
+        "language_model_id": name,
+        "language_model_name": name,
+        "weights_name": name,
+        "language_model_revision": "sha256:0",
+        "quantization": "none",
+        "dtype_name": "float32",
+        "template_name": "plain",
+        "template_sha256": "0" * 64,
+        "template_text": "Prompt: {prompt}\n\nStory:\n",
+        "backend_name": "transformers",
+    }
+
+
+def token_row(story_id: str) -> Row:
+    """Two tokens whose means are exact in binary: confidence 3/8, log loss 5/4."""
+    return {
+        "story_id": story_id,
+        "token_ids": [7, 2],
+        "confidences": [0.5, 0.25],
+        "log_probabilities_nats": [-1.0, -1.5],
+        "sampling_confidences": [0.75, 0.25],
+        "sampling_log_probabilities_nats": [-0.5, -1.0],
+    }
+
+
 def imported_study(rng: np.random.Generator) -> RawRows:
     """Ready vectors of people and two language models, one of them flat."""
     rows, name = RawRows(), "imported"
@@ -346,4 +416,9 @@ def vector_row(study_name: str, prompt_id: str, source: str, vector: Any) -> Row
 
 def all_studies() -> list[RawRows]:
     rng = np.random.default_rng(20240)
-    return [compared_study(rng), generated_study(rng), imported_study(rng)]
+    return [
+        compared_study(rng),
+        generated_study(rng),
+        imported_study(rng),
+        written_here_study(rng),
+    ]

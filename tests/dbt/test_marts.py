@@ -345,13 +345,35 @@ def contents(work_file: Path) -> dict[str, list[tuple[Any, ...]]]:
 def test_two_builds_give_identical_bits_in_identical_order(built: Path, rebuilt: Path) -> None:
     # repr shows every bit of a double and tells -0.0 from 0.0.
     first, second = contents(built), contents(rebuilt)
-    assert len(first) == 20
+    assert len(first) == 22
     # No language model of these studies has two decoding strategies to decompose.
     empty = {"dim_runs", "dim_publications", "fct_variance_decompositions"}
     assert {name for name in first if not first[name]} == empty
     assert {name: repr(rows) for name, rows in first.items()} == {
         name: repr(rows) for name, rows in second.items()
     }
+
+
+def test_stories_written_here_carry_token_means_and_miss_what_was_requested(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    means = query(
+        marts,
+        "select distinct scored_token_count, mean_confidence, log_loss_nats,"
+        " mean_sampling_confidence, sampling_log_loss_nats"
+        " from marts.fct_stories where study_name = 'written_here'",
+    )
+    assert [tuple(row.values()) for row in means] == [(2, 0.375, 1.25, 0.5, 0.75)]
+    # Of four prompts with three samples each one is missing; what was superseded is not seen.
+    ledger = query(marts, "select * from marts.fct_stories where study_name = 'written_here'")
+    assert len(ledger) == 11
+    missing = query(
+        marts,
+        "select reason, detail from marts.fct_rejects where study_name = 'written_here'",
+    )
+    assert [row["reason"] for row in missing] == ["missing_sample"]
+    models = query(marts, "select story_count from marts.dim_language_models")
+    assert models == [{"story_count": 11}]
 
 
 def mart_nodes(work_file: Path) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -35,8 +35,6 @@ def fail(connection: duckdb.DuckDBPyConnection) -> None:
 STEPS = {SCHEMA_VERSION + 1: add_language, SCHEMA_VERSION + 2: add_author}
 LATEST = SCHEMA_VERSION + 2
 
-TABLES_AFTER_VERSION_1 = ("other_prompt_ids", "scorings", "scored_tokens")
-
 
 @pytest.fixture
 def made(work: Path) -> Path:
@@ -58,34 +56,6 @@ def columns(path: Path) -> list[str]:
 
 def test_a_new_file_is_of_the_current_version(made: Path) -> None:
     assert versions(made) == [SCHEMA_VERSION]
-
-
-def test_a_file_of_version_1_becomes_what_a_new_one_is(made: Path, tmp_path: Path) -> None:
-    older = tmp_path / "older.duckdb"
-    shutil.copy2(made, older)
-    with closing(duckdb.connect(older)) as connection:
-        for table in TABLES_AFTER_VERSION_1:
-            connection.execute(f"drop table raw.{table}")
-        connection.execute("update raw.schema_versions set version = 1")
-    with open_warehouse(older):
-        pass
-    assert versions(older) == list(range(1, SCHEMA_VERSION + 1))
-    assert catalogue(older) == catalogue(made)
-
-
-def catalogue(path: Path) -> list[object]:
-    with closing(duckdb.connect(path, read_only=True)) as connection:
-        return [
-            connection.execute(query).fetchall()
-            for query in (
-                "select table_name, column_name, data_type, is_nullable, comment "
-                "from duckdb_columns() where schema_name = 'raw' order by all",
-                "select table_name, constraint_type, constraint_text from duckdb_constraints() "
-                "where schema_name = 'raw' order by all",
-                "select table_name, comment from duckdb_tables() where schema_name = 'raw' "
-                "order by all",
-            )
-        ]
 
 
 def test_an_older_file_is_carried_forward_step_by_step_and_keeps_its_rows(made: Path) -> None:
@@ -186,3 +156,82 @@ def test_an_older_file_opened_read_only_is_refused_and_not_migrated(made: Path) 
     ):
         is_current(connection, made, read_only=True, target_version=LATEST)
     assert versions(made) == [SCHEMA_VERSION]
+
+
+TIMES = (datetime(2026, 1, 1), datetime(2026, 1, 2))  # noqa: DTZ001 - stored without a zone
+
+VERSION_1 = Path(__file__).parent / "version_1.sql"
+"""The tables as version 1 made them, written down when version 2 came."""
+
+
+def described(path: Path) -> list[list[tuple[object, ...]]]:
+    """Columns, checks, keys and comments of every raw table."""
+    questions = (
+        "select table_name, column_name, data_type, is_nullable, column_default, comment "
+        "from duckdb_columns() where schema_name = 'raw' order by all",
+        "select table_name, constraint_type, constraint_text from duckdb_constraints() "
+        "where schema_name = 'raw' order by all",
+        "select table_name, comment from duckdb_tables() where schema_name = 'raw' order by all",
+    )
+    with closing(duckdb.connect(path, read_only=True)) as connection:
+        return [connection.execute(question).fetchall() for question in questions]
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
+    path = tmp_path / "version_1.duckdb"
+    with closing(duckdb.connect(path)) as connection:
+        connection.execute(VERSION_1.read_text(encoding="utf-8"))
+        connection.execute(
+            "insert into raw.schema_versions values (1, timestamp '2026-01-01', '0.1.0')"
+        )
+        connection.execute(
+            "insert into raw.ingests values ('i', 's', 'stories', 'f', 'hash', '{}', 'done', 3, "
+            "timestamp '2026-01-01', timestamp '2026-01-02')"
+        )
+        connection.execute(
+            "insert into raw.rejects values ('gone', 's', 'story', 'empty_story', 'no word', "
+            "'p', 'x', 'f', 3, 'i', null)"
+        )
+        connection.execute(
+            "insert into raw.stories by name select 's' as study_name, 'x' as story_id, "
+            "'p' as prompt_id, 'human' as story_kind, 'human' as story_source_name, "
+            "'ok' as status, 'i' as ingest_id"
+        )
+    return path
+
+
+def test_a_file_of_version_1_becomes_what_a_new_one_is_and_keeps_its_rows(
+    version_1: Path, made: Path
+) -> None:
+    migrate(version_1)
+    assert described(version_1) == described(made)
+    assert versions(version_1) == list(range(1, SCHEMA_VERSION + 1))
+    with closing(duckdb.connect(version_1)) as connection:
+        assert connection.execute("select * from raw.ingests").fetchall() == [
+            ("i", "s", "stories", "f", "hash", "{}", "done", 3, *TIMES)
+        ]
+        gone = connection.execute("select reject_id, line_number from raw.rejects").fetchall()
+        assert gone == [("gone", 3)]
+        row = connection.execute("select story_id, failure from raw.stories").fetchone()
+        assert row == ("x", None)
+        connection.execute("update raw.ingests set status = 'superseded'")
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute("insert into raw.ingests select * from raw.ingests")
+
+
+def test_a_kill_right_after_the_step_to_version_2_leaves_a_file_that_goes_on(
+    version_1: Path, made: Path, start_python: Callable[..., Process]
+) -> None:
+    code = """
+        import os, signal, sys
+        from pathlib import Path
+        from warehouse.migrations import STEPS, migrate
+        def step_and_die(connection):
+            STEPS[2](connection)
+            os.kill(os.getpid(), signal.SIGKILL)
+        migrate(Path(sys.argv[1]), {2: step_and_die}, 2)
+    """
+    assert start_python(code, version_1).wait(timeout=60) == -signal.SIGKILL
+    migrate(version_1)
+    assert described(version_1) == described(made)

@@ -6,6 +6,12 @@ stories as (
 
 ),
 
+generation_requests as (
+
+    select * from {{ ref('stg_raw__generation_requests') }}
+
+),
+
 story_sources_sampled as (
 
     select * from {{ ref('int_story_sources_sampled') }}
@@ -35,8 +41,9 @@ asked_prompts as (
 
 ),
 
--- A study that states its samples asks every prompt of every story source; else a prompt was asked
--- for certain only of those that answered it.
+-- A study that states its samples asks every prompt of every imported story source; else a prompt
+-- was asked for certain only of those that answered it. Stories generated here were asked for one
+-- prompt at a time.
 requested_sets as (
 
     select
@@ -63,7 +70,7 @@ requested_sets as (
             story_sources_sampled.study_name = answered_prompts.study_name
             and story_sources_sampled.story_source_name = answered_prompts.story_source_name
 
-    where not story_sources_sampled.is_stated
+    where not (story_sources_sampled.is_stated or story_sources_sampled.is_requested)
 
 ),
 
@@ -78,6 +85,16 @@ requested_samples as (
         ) as sample_index
 
     from requested_sets
+
+    union all
+
+    select
+        study_name,
+        prompt_id,
+        story_source_name,
+        cast(unnest(range(samples_per_prompt)) as integer) as sample_index
+
+    from generation_requests
 
 ),
 

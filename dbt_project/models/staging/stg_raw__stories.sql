@@ -37,7 +37,13 @@ renamed as (
         stories.wall_seconds as generation_wall_seconds,
         stories.file_name,
         stories.line_number,
-        stories.ingest_id
+        stories.ingest_id,
+        stories.language_model_id,
+        stories.decoding_strategy_id,
+        stories.maximum_story_tokens,
+        stories.batch_row_count,
+        stories.padded_token_count,
+        stories.failure
 
     from stories
 

@@ -30,6 +30,12 @@ text_token_counts as (
 
 ),
 
+story_tokens_averaged as (
+
+    select * from {{ ref('int_story_tokens_averaged') }}
+
+),
+
 prompts_cut as (
 
     select * from {{ ref('int_prompts_cut') }}
@@ -80,6 +86,17 @@ fct_stories as (
         whole_stories_measured.truncated_tokens,
         whole_stories_measured.tagged_characters,
         whole_stories_measured.truncated_characters,
+        stories.language_model_id,
+        stories.decoding_strategy_id,
+        stories.maximum_story_tokens,
+        stories.batch_row_count,
+        stories.padded_token_count,
+        stories.failure,
+        story_tokens_averaged.scored_token_count,
+        story_tokens_averaged.mean_confidence,
+        story_tokens_averaged.log_loss_nats,
+        story_tokens_averaged.mean_sampling_confidence,
+        story_tokens_averaged.sampling_log_loss_nats,
         texts.story_text,
         stories.file_name,
         stories.line_number
@@ -101,6 +118,9 @@ fct_stories as (
         on
             stories.text_id = text_token_counts.text_id
             and studies.tokenizer_name = text_token_counts.tokenizer_name
+
+    left join story_tokens_averaged
+        on stories.story_id = story_tokens_averaged.story_id
 
     left join prompts_cut
         on

@@ -1,0 +1,119 @@
+"""What a study file says about generating stories: language models, strategies, how many, how long.
+
+A name alone is a ready-made entry; anything else is a mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from flows.language_models.errors import LanguageModelError
+from flows.language_models.ready_made import (
+    READY_MADE,
+    DtypeChoice,
+    EndpointServer,
+    LanguageModelEntry,
+    Quantization,
+    TemplateChoice,
+)
+from flows.language_models.strategies import DecodingStrategy, strategy_named
+from flows.strict_model import StrictModel
+
+
+class LanguageModelChoice(StrictModel):
+    """One language model of the study."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    weights: str | None = None
+    """Hub id, folder, GGUF file or ``packaged:NAME``. None: as the ready-made entry of the name."""
+    revision: str | None = None
+    dtype: DtypeChoice = "auto"
+    quantization: Quantization = "auto"
+    template: TemplateChoice | None = None
+    endpoint: str | None = Field(default=None, pattern=r"^https?://")
+    endpoint_server: EndpointServer = "openai"
+    tokenizer: str | None = None
+    is_optional: bool = False
+    """Left out with a note, instead of an error, where its package is not installed."""
+
+    def entry(self) -> LanguageModelEntry:
+        """Return it as the language models know it.
+
+        Raises
+        ------
+        LanguageModelError
+            It has neither weights nor the name of a ready-made entry.
+        """
+        ready = READY_MADE.get(self.name)
+        weights = self.weights or (ready.weights if ready is not None else None)
+        if weights is None:
+            raise LanguageModelError(
+                "a language model must have weights or be one of "
+                f"{', '.join(READY_MADE)}, got the name {self.name!r} alone."
+            )
+        default = ready.template if ready is not None and self.weights is None else "auto"
+        return LanguageModelEntry(
+            language_model_name=self.name,
+            weights=weights,
+            revision=self.revision,
+            dtype=self.dtype,
+            quantization=self.quantization,
+            template=self.template or default,
+            endpoint=self.endpoint,
+            endpoint_server=self.endpoint_server,
+            tokenizer=self.tokenizer,
+        )
+
+
+class StrategyChoice(StrictModel):
+    """One decoding strategy of the study."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    sampling_temperature: float = 1.0
+    top_k: int | None = None
+    nucleus_mass: float | None = None
+    typical_mass: float | None = None
+
+    def strategy(self) -> DecodingStrategy:
+        """Return it as the language models know it; a name alone defines what it says."""
+        if self.model_fields_set == {"name"}:
+            return strategy_named(self.name)
+        return DecodingStrategy(
+            self.name,
+            self.sampling_temperature,
+            self.top_k,
+            self.nucleus_mass,
+            self.typical_mass,
+        )
+
+
+class GenerationSettings(StrictModel):
+    """How many stories of which length; what belongs to every story source alike."""
+
+    prompt_count: int | None = Field(default=None, ge=4)
+    """Prompts asked, the first of the selection by rank. None: all of them."""
+    samples_per_prompt: int = Field(default=10, ge=1)
+    maximum_story_tokens: int = Field(default=256, ge=1)
+    seed: int = 20240
+    """With the rest of a sample's key it determines the sample's randomness."""
+    stop_strings: tuple[str, ...] = ()
+
+    @field_validator("stop_strings", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("stop_strings")
+    @classmethod
+    def _not_empty(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in value:
+            raise ValueError("a stop string must have a character")
+        return value
+
+
+def with_names_as_mappings(entries: Sequence[Any]) -> tuple[Any, ...]:
+    """Return *entries* with a name alone written as the mapping it stands for."""
+    return tuple({"name": entry} if isinstance(entry, str) else entry for entry in entries)
