@@ -29,6 +29,7 @@ from udfs.diversity import (
 )
 from udfs.errors import CalibraryError
 from udfs.frames import AxisScale, axis_scale
+from udfs.sketch_macros import SKETCH_MACROS
 
 
 class NullElementError(CalibraryError):
@@ -177,6 +178,16 @@ def register_all(connection: duckdb.DuckDBPyConnection) -> None:
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,
         )
+
+
+def create_sketch_macros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Store every macro of `SKETCH_MACROS` in the file that *connection* writes.
+
+    Unlike a UDF, a macro stays in the file, and its readers need no Python.
+    """
+    for macro in SKETCH_MACROS:
+        for statement in macro.definitions:
+            connection.execute(statement)
 
 
 def _with_nulls(udf: Udf) -> Callable[..., pa.Array]:
