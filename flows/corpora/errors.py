@@ -27,3 +27,7 @@ class SelectionError(CalibraryError):
 
 class InvalidVectorError(CalibraryError):
     """A diversity vector is missing a value, out of range or contradicts another line."""
+
+
+class GeneratorError(CalibraryError):
+    """A knob of the synthetic filings generator is out of its range."""

@@ -1,0 +1,1 @@
+"""What forecasts next tokens: small language models whose every probability is exact."""
