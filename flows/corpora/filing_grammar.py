@@ -49,55 +49,60 @@ BOILERPLATE = (
     "inflation has not had a significant effect on our operations in the periods presented",
     "we do not have any off balance sheet arrangements as defined by the rules of the commission",
     "management believes that existing cash will be sufficient to meet its requirements",
-    "certain amounts in prior periods have been reclassified to conform to the current presentation",
+    "certain prior year amounts have been reclassified to conform to the current presentation",
 )
 
-_QUALIFIERS = (
+
+def _words(line: str) -> list[str]:
+    return line.split()
+
+
+_QUALIFIERS = _words(
     "retail store service product license contract freight energy fuel labor pension lease export "
     "import component software network storage consumer dealer franchise catalog warranty rental "
     "mortgage premium claims loan deposit equity advisory insurance chemical paper steel grain "
     "dairy apparel footwear tobacco beverage medical dental optical aviation marine"
-).split()
-_HEADS = (
+)
+_HEADS = _words(
     "revenues costs volumes prices margins orders shipments fees royalties expenses receivables "
     "payables balances commissions rebates discounts returns backlogs reserves provisions accruals "
     "credits charges settlements programs initiatives channels customers suppliers units lines "
     "brands projects assets liabilities earnings losses yields spreads allowances"
-).split()
-_MANNERS = (
+)
+_MANNERS = _words(
     "market price volume weather trade tax rate cost cycle credit cash debt export labor energy "
     "season policy growth demand supply margin asset capital currency project product customer "
     "vendor region fleet"
-).split()
-_BENDS = (
+)
+_BENDS = _words(
     "driven related adjusted linked sensitive based neutral weighted backed led exposed intensive "
     "dependent heavy light bound indexed averse friendly specific oriented limited protected "
     "matched secured rich poor free wide ready"
-).split()
-_DEGREES = (
+)
+_DEGREES = _words(
     "sharply slightly modestly broadly steadily slowly rapidly notably barely largely partly "
     "clearly evenly freshly newly doubly suddenly mildly strongly gently"
-).split()
-_MOVES = (
+)
+_MOVES = _words(
     "increased decreased improved declined grew fell rose dropped recovered stabilized expanded "
     "contracted advanced retreated strengthened weakened doubled slowed accelerated moderated "
     "rebounded slipped climbed softened firmed widened narrowed shifted settled eased"
-).split()
-_SIDES = (
-    "northern southern eastern western central coastal inland upper lower greater inner outer rural "
-    "urban maritime"
-).split()
-_REGIONS = (
+)
+_SIDES = _words(
+    "northern southern eastern western central coastal inland upper lower greater inner outer "
+    "rural urban maritime"
+)
+_REGIONS = _words(
     "europe asia africa america australia canada mexico brazil germany france italy spain china "
     "japan india korea texas florida california ontario"
-).split()
-_STEMS = (
-    "allied bright cedar delta eagle falcon granite harbor ivory juniper keystone lakeside meridian "
-    "noble orchard pioneer quarry redwood summit trident"
-).split()
-_TRADES = "mills foods motors labs stores lines power paper steel media".split()
-_TOWN_STARTS = "ash brook clay dover elm fair glen hart king lin".split()
-_TOWN_ENDS = "ton ville field burg ford wood port dale mont ham".split()
+)
+_STEMS = _words(
+    "allied bright cedar delta eagle falcon granite harbor ivory juniper keystone lakeside "
+    "meridian noble orchard pioneer quarry redwood summit trident"
+)
+_TRADES = _words("mills foods motors labs stores lines power paper steel media")
+_TOWN_STARTS = _words("ash brook clay dover elm fair glen hart king lin")
+_TOWN_ENDS = _words("ton ville field burg ford wood port dale mont ham")
 
 
 def _compounds(first: list[str], second: list[str], joint: str = "-") -> list[str]:

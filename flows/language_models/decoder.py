@@ -24,6 +24,9 @@ VOCABULARY_TOKENS = 512
 
 _SENTENCES_AT_ONCE = 256
 
+_NOTHING = -1
+"""Where a window holds no token."""
+
 
 @dataclass(frozen=True)
 class Decoder:
@@ -50,49 +53,45 @@ class Decoder:
         text = text.where(text.position < length)
         windows = sentence_windows(text, self.vocabulary.begin_id, length)
         sentences, sentence_of = np.unique(
-            np.where(windows.is_token, windows.read, -1), axis=0, return_inverse=True
+            np.where(windows.is_token, windows.read, _NOTHING), axis=0, return_inverse=True
         )
-        prefix = _prefix_numbers(sentences)
-        # The row of a prefix is taken from the first sentence that begins with it.
-        used, first, row = np.unique(prefix.ravel(), return_index=True, return_inverse=True)
-        row_of_window = row.reshape(prefix.shape)[sentence_of]
-        place, position = np.nonzero(windows.is_token)
-        rows = self._rows(np.maximum(sentences, 0), np.sort(first[used >= 0]))
-        number = np.empty(len(used), dtype=np.int64)
-        number[np.argsort(first[used >= 0], kind="stable") + int((used < 0).sum())] = np.arange(
-            len(rows)
+        is_read = sentences != _NOTHING
+        _, first, row = np.unique(
+            _prefix_numbers(sentences)[is_read], return_index=True, return_inverse=True
         )
-        return Forecasts(rows, number[row_of_window[place, position]], text)
+        row_of_place = np.zeros(sentences.shape, dtype=np.int64)
+        row_of_place[is_read] = row
+        rows = self._rows(np.where(is_read, sentences, 0), np.flatnonzero(is_read)[first])
+        return Forecasts(rows, row_of_place[sentence_of.ravel()][windows.is_token], text)
 
-    def _rows(
-        self, sentences: NDArray[np.int64], wanted: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Forecasts at the *wanted* flat places of *sentences*, which are sorted."""
+    def _rows(self, sentences: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Forecasts at flat *places* of *sentences*, shape (places, V)."""
         length = sentences.shape[1]
-        rows = np.empty((len(wanted), self.vocabulary.outcome_count))
+        rows = np.empty((len(places), self.vocabulary.outcome_count))
+        order = np.argsort(places)
+        ordered = places[order]
         with torch.inference_mode():
             for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
                 batch = torch.from_numpy(sentences[start : start + _SENTENCES_AT_ONCE])
                 low, high = np.searchsorted(
-                    wanted, [start * length, (start + len(batch)) * length]
+                    ordered, [start * length, (start + len(batch)) * length]
                 )
-                logits = self.network(batch).flatten(0, 1)
-                asked = torch.from_numpy(wanted[low:high] - start * length)
-                rows[low:high] = torch.log_softmax(logits[asked].double(), dim=1).numpy()
+                asked = torch.from_numpy(ordered[low:high] - start * length)
+                logits = self.network(batch).flatten(0, 1)[asked].double()
+                rows[order[low:high]] = torch.log_softmax(logits, dim=1).numpy()
         return rows
 
 
 def _prefix_numbers(sentences: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the prefixes that end at every place, equal ones alike; −1 where there is no token."""
+    """Number the prefix that ends at every place, equal ones alike; shape as *sentences*."""
     numbers = np.empty_like(sentences)
     before = np.zeros(len(sentences), dtype=np.int64)
-    made = 0
     for position in range(sentences.shape[1]):
         step = np.stack([before, sentences[:, position]], axis=1)
         _, found = np.unique(step, axis=0, return_inverse=True)
-        before = found.ravel() + made
-        made += len(sentences)
-        numbers[:, position] = np.where(sentences[:, position] < 0, -1, before)
+        # Shifted, so that prefixes of different lengths never share a number.
+        before = found.ravel() + position * len(sentences)
+        numbers[:, position] = before
     return numbers
 
 

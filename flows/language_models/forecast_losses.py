@@ -67,7 +67,8 @@ class DistinctRows:
         at_zero = self._mean(possible.sum(axis=1) / is_possible.sum(axis=1)) - self._own
         at_infinity = self._mean(self._top) - self._own
         # Where every outcome is a top label the two sums differ by rounding only.
-        return None if at_zero < 0.0 and at_infinity > FLAT_TOLERANCE else _NO_OPTIMUM
+        has_optimum = at_zero < 0.0 and at_infinity > FLAT_TOLERANCE
+        return None if has_optimum else FitStatus.NO_FINITE_OPTIMUM
 
     def at(self, inverse_temperature: float) -> LossPoint:
         """Value and derivatives at β, any β > 0."""
@@ -80,9 +81,6 @@ class DistinctRows:
 
     def _mean(self, values: NDArray[np.float64]) -> float:
         return math.fsum((self._weights * values).tolist()) / self.token_count
-
-
-_NO_OPTIMUM = FitStatus.NO_FINITE_OPTIMUM
 
 
 def fitted_temperature(forecasts: Forecasts) -> TemperatureFit:
@@ -121,4 +119,4 @@ def unknown_share_gain(forecasts: Forecasts) -> float:
 
 def unknown_tokens(forecasts: Forecasts) -> NDArray[np.bool_]:
     """Which tokens came as ``<unk>``, shape (tokens,)."""
-    return forecasts.text.token_id == UNKNOWN_ID
+    return np.asarray(forecasts.text.token_id == UNKNOWN_ID)

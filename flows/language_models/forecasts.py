@@ -42,7 +42,7 @@ class Forecasts:
                 f"{len(self.row_of_token)} rows of tokens for {len(self.text)} tokens."
             )
         if len(self.text) and not (
-            0 <= self.row_of_token.min()
+            self.row_of_token.min() >= 0
             and self.row_of_token.max() < rows
             and self.text.token_id.max() < outcomes
         ):

@@ -42,8 +42,8 @@ class LoglinearBigram:
     penalty : float
         λ > 0.
     weights : ndarray of float64, shape (V + 1, V)
-        W, a row for every previous token, the begin mark last; the begin mark is no outcome. Rows of
-        tokens that nothing followed are 0: a uniform forecast.
+        W, a row for every previous token, the begin mark last; it is no outcome. Rows of tokens
+        that nothing followed are 0: a uniform forecast.
     gradient_norm : float
         |∇J| at these weights, over all rows.
     iteration_count : int
@@ -149,12 +149,15 @@ class _Problem:
     def objective(self, weights: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
         """Each row's part of J, shape (rows,)."""
         loss = _log_partition(weights) - (self.share * weights).sum(axis=1)
-        return self.row_weight * loss + 0.5 * penalty * (weights**2).sum(axis=1)
+        objective: NDArray[np.float64] = self.row_weight * loss
+        objective += 0.5 * penalty * (weights**2).sum(axis=1)
+        return objective
 
     def gradient(self, weights: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
         """∇J, shape (rows, V)."""
-        surplus = _softmax(weights) - self.share
-        return self.row_weight[:, None] * surplus + penalty * weights
+        gradient: NDArray[np.float64] = self.row_weight[:, None] * (_softmax(weights) - self.share)
+        gradient += penalty * weights
+        return gradient
 
 
 def _newton(
@@ -175,9 +178,7 @@ def _newton(
     )
 
 
-def _step(
-    problem: _Problem, weights: NDArray[np.float64], penalty: float
-) -> NDArray[np.float64]:
+def _step(problem: _Problem, weights: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
     """Return the weights after one Newton step, each row's halved until its objective falls."""
     gradient = problem.gradient(weights, penalty)
     direction = _newton_direction(problem, weights, gradient, penalty)
@@ -216,7 +217,8 @@ def _newton_direction(
     pull = probabilities / diagonal
     denominator = penalty * pull.sum(axis=1)
     inner = problem.row_weight * (probabilities * plain).sum(axis=1) / denominator
-    return plain + inner[:, None] * pull
+    direction: NDArray[np.float64] = plain + inner[:, None] * pull
+    return direction
 
 
 def _log_partition(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -162,9 +162,7 @@ def _row_scores(
         stop = min(start + chunk, row_count)
         order = forecasts.order[start:stop]
         ordered = np.take_along_axis(rows[start:stop], order, axis=1)
-        masses = np.exp(
-            inverse_temperature * ordered - moments.log_partition[start:stop, None]
-        )
+        masses = np.exp(inverse_temperature * ordered - moments.log_partition[start:stop, None])
         confidence[start:stop] = masses[:, 0]
         up_to = np.cumsum(masses, axis=1)
         ahead = np.concatenate([np.zeros((stop - start, 1)), up_to[:, :-1]], axis=1)

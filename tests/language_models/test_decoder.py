@@ -144,7 +144,9 @@ def test_training_ends_off_a_stationary_point_and_off_a_temperature_of_1(
 
 
 @pytest.mark.timeout(600)
-def test_under_more_rare_words_the_gap_lies_on_rows_with_unknown_on_top(trained, small_world) -> None:  # type: ignore[no-untyped-def]
+def test_under_more_rare_words_the_gap_lies_on_rows_with_unknown_on_top(
+    trained, small_world
+) -> None:  # type: ignore[no-untyped-def]
     """Printed: 0.456 against 0.785 there, 0.686 against 0.693 elsewhere."""
     scored = scored_tokens(trained.decoder.forecast(small_world.more_rare_words))
     surplus = scored.is_hit - scored.confidence

@@ -56,7 +56,7 @@ def test_coverage_never_passes_one_minus_the_unknown_share(
 
 
 def test_mapping_onto_unknown_gains_several_times_what_temperature_gains(edgar: Forecasts) -> None:
-    """Temperature is one map of the forecast, and here far from the best: the bound is not tight."""
+    """Temperature is one map of the forecast, and here far from the best."""
     gained = temperature_gain(edgar).temperature_gain_nats
     assert gained is not None
     assert gained > 0.0

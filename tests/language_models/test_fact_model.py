@@ -81,7 +81,9 @@ def test_one_temperature_serves_neither_regime() -> None:
     # Each regime at a temperature of its own, near the limit for those that are always right.
     own = 0.0
     for regime, temperature in zip(FactRegime, (0.05, 0.05, 100.0), strict=True):
-        own -= scored_tokens(FORECASTS.where(members(regime)), temperature).log_probability_nats.sum()
+        own -= scored_tokens(
+            FORECASTS.where(members(regime)), temperature
+        ).log_probability_nats.sum()
     assert pooled.log_loss_at_1_nats - own / 111 > 5 * gained
     tempered = scored_tokens(FORECASTS, pooled.fitted_temperature)
     surplus = tempered.is_hit - tempered.confidence

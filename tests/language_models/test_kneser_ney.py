@@ -48,9 +48,7 @@ def discounted_by_hand(name: str) -> Fraction:
     return Fraction(seen.count(1), seen.count(1) + 2 * seen.count(2))
 
 
-def row_by_hand(
-    first: str, second: str, outcome: str, discounts: dict[str, Fraction]
-) -> Fraction:
+def row_by_hand(first: str, second: str, outcome: str, discounts: dict[str, Fraction]) -> Fraction:
     """p₃ as the textbook writes it, in fractions."""
     bigrams = Counter(gram[1:] for gram in TRIGRAMS)
     unigrams = Counter(gram[1] for gram in bigrams)
@@ -100,7 +98,7 @@ def test_rows_equal_nltk_where_both_define_the_same(discount: float) -> None:
     """One discount, none for unigrams, and n-grams that end in an outcome: nltk's own padding
     would count the begin mark as an outcome, and its rows would not sum to 1."""
     oracle = KneserNeyInterpolated(
-        3, discount=discount, vocabulary=NltkVocabulary(NAMES[2:] + ("</s>", "<s>"), unk_cutoff=1)
+        3, discount=discount, vocabulary=NltkVocabulary((*NAMES[2:], "</s>", "<s>"), unk_cutoff=1)
     )
     oracle.fit(
         [
@@ -109,9 +107,7 @@ def test_rows_equal_nltk_where_both_define_the_same(discount: float) -> None:
             for size in (1, 2, 3)
         ]
     )
-    trigram = kneser_ney_trigram(
-        VOCABULARY, TRAINING, discounts=Discounts(discount, discount, 0.0)
-    )
+    trigram = kneser_ney_trigram(VOCABULARY, TRAINING, discounts=Discounts(discount, discount, 0.0))
     forecasts = trigram.forecast(TRAINING)
     rows = np.exp(forecasts.log_probabilities)[forecasts.row_of_token]
     for row, context in zip(rows, contexts_of(DOCUMENT), strict=True):
@@ -135,7 +131,11 @@ def test_contexts_that_were_never_seen_share_the_row_of_their_last_word() -> Non
     trigram = kneser_ney_trigram(VOCABULARY, TRAINING)
     text = encode(
         VOCABULARY,
-        [SentenceDocument("a", (("again", "net", "fell"), ("fell", "net"), ("profits", "profits")))],
+        [
+            SentenceDocument(
+                "a", (("again", "net", "fell"), ("fell", "net"), ("profits", "profits"))
+            )
+        ],
     )
     row = trigram.forecast(text).row_of_token
     # After (again, net) and (fell, net); after (<s>, <unk>) and (<unk>, <unk>).
@@ -162,6 +162,8 @@ def test_counts_that_give_no_discount_are_refused() -> None:
 def test_an_unknown_word_in_training_is_an_outcome_like_any_other() -> None:
     small = vocabulary_of([DOCUMENT], 6)
     training: EncodedText = encode(small, [DOCUMENT])
-    rows = kneser_ney_trigram(small, training, discounts=Discounts(0.5, 0.5, 0.5)).forecast(training)
+    rows = kneser_ney_trigram(small, training, discounts=Discounts(0.5, 0.5, 0.5)).forecast(
+        training
+    )
     assert np.exp(rows.log_probabilities).sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     assert (rows.log_probabilities[:, UNKNOWN_ID] > rows.log_probabilities.min(axis=1)).any()

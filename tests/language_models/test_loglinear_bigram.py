@@ -48,7 +48,9 @@ def test_the_derivative_at_1_is_minus_penalty_times_squared_norm(bigrams, small_
         assert bigram.derivative_by_theorem == pytest.approx(by_theorem, rel=1e-12)
 
 
-def test_the_training_temperature_rises_towards_1_as_the_penalty_falls(bigrams, small_world) -> None:  # type: ignore[no-untyped-def]
+def test_the_training_temperature_rises_towards_1_as_the_penalty_falls(
+    bigrams, small_world
+) -> None:  # type: ignore[no-untyped-def]
     temperatures = [
         fitted_temperature(bigram.forecast(small_world.training)).fitted_temperature
         for bigram in bigrams

@@ -52,7 +52,9 @@ def test_every_quantity_equals_brute_force_on_its_own_row(
     forecasts = random_forecasts(seed, has_ties)
     scored = scored_tokens(forecasts, temperature)
     for place in range(len(forecasts.text)):
-        row = np.exp(tempered(forecasts.log_probabilities[forecasts.row_of_token[place]], temperature))[0]
+        row = np.exp(
+            tempered(forecasts.log_probabilities[forecasts.row_of_token[place]], temperature)
+        )[0]
         outcome = int(forecasts.text.token_id[place])
         ahead = [
             v for v in range(9) if row[v] > row[outcome] or (row[v] == row[outcome] and v < outcome)
@@ -62,7 +64,9 @@ def test_every_quantity_equals_brute_force_on_its_own_row(
         assert scored.rank[place] == len(ahead)
         assert scored.confidence[place] == pytest.approx(row.max(), abs=1e-14)
         assert scored.mass_ahead[place] == pytest.approx(row[ahead].sum(), abs=1e-14)
-        assert scored.log_probability_nats[place] == pytest.approx(math.log(row[outcome]), abs=1e-12)
+        assert scored.log_probability_nats[place] == pytest.approx(
+            math.log(row[outcome]), abs=1e-12
+        )
         assert scored.entropy_nats[place] == pytest.approx(-(row * np.log(row)).sum(), abs=1e-12)
 
 
@@ -99,9 +103,7 @@ def test_temperature_moves_no_rank_and_no_hit(seed: int, temperature: float) -> 
 def test_the_loss_curve_of_distinct_rows_is_that_of_one_row_per_token(seed: int) -> None:
     forecasts = random_forecasts(seed)
     distinct = DistinctRows(forecasts)
-    plain = ExactRows(
-        forecasts.log_probabilities[forecasts.row_of_token], forecasts.text.token_id
-    )
+    plain = ExactRows(forecasts.log_probabilities[forecasts.row_of_token], forecasts.text.token_id)
     for beta in (0.3, 1.0, 4.0):
         ours, theirs = distinct.at(beta), plain.at(beta)
         assert ours.log_loss_nats == pytest.approx(theirs.log_loss_nats, abs=1e-12)
@@ -151,7 +153,6 @@ def test_mapping_onto_unknown_gives_it_the_share_and_keeps_the_rest_in_proportio
 
 def test_gains_are_fitted_on_one_half_of_the_sentences_and_tried_on_the_other() -> None:
     rows = np.log([[0.5, 0.25, 0.25]])
-    # Even sentences hold <unk> in 1 of 2, odd ones in 2 of 4: each half's best share is the other's.
     tokens = [1, 1, 0, 0, 2, 1, 0, 1, 0, 0]
     text = EncodedText(
         np.array(tokens),

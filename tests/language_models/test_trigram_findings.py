@@ -136,13 +136,14 @@ def test_outcomes_drawn_from_the_rows_are_covered_as_often_as_mass_is_kept(conti
     ordered = np.take_along_axis(continuation.log_probabilities, continuation.order, axis=1)
     cumulative = np.cumsum(np.exp(ordered), axis=1)
     rank = np.array(
-        [np.searchsorted(cumulative[row], each) for row, each in zip(continuation.row_of_token, chance, strict=True)]
+        [
+            np.searchsorted(cumulative[row], each)
+            for row, each in zip(continuation.row_of_token, chance, strict=True)
+        ]
     )
     scored = scored_tokens(continuation)
     coverage = float((rank < scored.prediction_set_size).mean())
     kept = float(scored.kept_mass.mean())
-    standard_error = math.sqrt(
-        float((scored.kept_mass * (1 - scored.kept_mass)).sum())
-    ) / len(rank)
+    standard_error = math.sqrt(float((scored.kept_mass * (1 - scored.kept_mass)).sum())) / len(rank)
     assert abs(coverage - kept) < 4 * standard_error
     assert kept >= 0.9
