@@ -82,8 +82,8 @@ class FilingSection:
     file_name : str
     header : FilingHeader
     fiscal_year : int or None
-        Year in which the period of report ends; a period that ends in January counts to the year
-        before.
+        Year in which the period of report ends, also where that is a January and the company
+        names its year by the one before.
     item_7_status : Item7Status
     reason : str
         Why the status is what it is, with the lines or words found.
@@ -129,35 +129,83 @@ def item_7(content: str, file_name: str, has_tables: bool = False) -> FilingSect
         Whether rows of figures are kept.
     """
     lines = filing_lines(main_document(content))
-    header = filing_header(content, lines)
-    size = sum(len(line.text) + 1 for line in lines)
-
-    def section(status: Item7Status, reason: str, text: str = "") -> FilingSection:
-        year = _fiscal_year(header.period_of_report)
-        return FilingSection(file_name, header, year, status, reason, size, len(text), text)
-
+    filing = _Filing(file_name, filing_header(content, lines), lines)
     if "\x00" in content[:1_000] or not any(character.isalpha() for character in content):
-        return section(Item7Status.MALFORMED, "the file holds no text")
+        return filing.section(Item7Status.MALFORMED, "the file holds no text")
     if not lines:
-        return section(Item7Status.MALFORMED, "the main document has no lines of text")
-    if header.form_name is None:
-        return section(Item7Status.UNSUPPORTED_FORM, "neither header nor cover page names a form")
-    if not _ANNUAL_FORM.match(header.form_name):
-        return section(Item7Status.UNSUPPORTED_FORM, f"form {header.form_name} is no 10-K")
+        return filing.section(Item7Status.MALFORMED, "the main document has no lines of text")
+    if (obstacle := filing.form_obstacle()) is not None:
+        return filing.section(Item7Status.UNSUPPORTED_FORM, obstacle)
     found = _longest(lines)
     if found is None:
-        return section(Item7Status.MISSING, f"no heading of Item 7 in {len(lines)} lines")
-    start, stop = found
-    body = lines[start:stop]
-    words = sum(len(line.text.split()) for line in body)
-    place = f"lines {start + 1} to {stop} of {len(lines)}, {words} words"
-    everything = " ".join(line.text for line in body)
-    if words <= LONGEST_POINTER_WORDS and (pointer := _POINTER.search(everything)):
-        return section(Item7Status.INCORPORATED_BY_REFERENCE, f'{place}, say "{pointer.group(0)}"')
-    text = "\n".join(line.text for line in body if has_tables or not line.is_table)
-    if len(text.split()) < SHORTEST_SECTION_WORDS:
-        return section(Item7Status.MISSING, f"only a heading of Item 7: {place}")
-    return section(Item7Status.EXTRACTED, place, text)
+        return filing.section(Item7Status.MISSING, f"no heading of Item 7 in {len(lines)} lines")
+    return filing.judged(*found, has_tables)
+
+
+def cleaned_section(text: str, file_name: str, header: FilingHeader) -> FilingSection:
+    """Judge an Item 7 that was cut out elsewhere; its heading is taken off.
+
+    Parameters
+    ----------
+    text : str
+        The section, tables already kept or dropped by whoever cut it.
+    file_name : str
+    header : FilingHeader
+        What came with it.
+    """
+    lines = [
+        FilingLine(line, False) for raw in text.splitlines() if (line := " ".join(raw.split()))
+    ]
+    filing = _Filing(file_name, header, lines)
+    if (obstacle := filing.form_obstacle()) is not None:
+        return filing.section(Item7Status.UNSUPPORTED_FORM, obstacle)
+    start = _after(lines, 0) if lines and _opens(lines, 0) else 0
+    return filing.judged(start, len(lines))
+
+
+@dataclass(frozen=True)
+class _Filing:
+    """A filing as lines, from which one section is made."""
+
+    file_name: str
+    header: FilingHeader
+    lines: list[FilingLine]
+
+    def section(self, status: Item7Status, reason: str, text: str = "") -> FilingSection:
+        period = self.header.period_of_report
+        return FilingSection(
+            self.file_name,
+            self.header,
+            int(period[:4]) if period else None,
+            status,
+            reason,
+            sum(len(line.text) + 1 for line in self.lines),
+            len(text),
+            text,
+        )
+
+    def form_obstacle(self) -> str | None:
+        """Say why the form has no Item 7 of this kind; None where it has."""
+        if self.header.form_name is None:
+            return "neither header nor cover page names a form"
+        if not _ANNUAL_FORM.match(self.header.form_name):
+            return f"form {self.header.form_name} is no 10-K"
+        return None
+
+    def judged(self, start: int, stop: int, has_tables: bool = False) -> FilingSection:
+        """Tell a text from a pointer and from a bare heading."""
+        body = self.lines[start:stop]
+        words = sum(len(line.text.split()) for line in body)
+        place = f"lines {start + 1} to {stop} of {len(self.lines)}, {words} words"
+        pointer = _POINTER.search(" ".join(line.text for line in body))
+        if pointer and words <= LONGEST_POINTER_WORDS:
+            return self.section(
+                Item7Status.INCORPORATED_BY_REFERENCE, f'{place}, say "{pointer.group(0)}"'
+            )
+        text = "\n".join(line.text for line in body if has_tables or not line.is_table)
+        if len(text.split()) < SHORTEST_SECTION_WORDS:
+            return self.section(Item7Status.MISSING, f"only a heading of Item 7: {place}")
+        return self.section(Item7Status.EXTRACTED, place, text)
 
 
 def _longest(lines: list[FilingLine]) -> tuple[int, int] | None:
@@ -215,11 +263,3 @@ def _heading(line: FilingLine) -> re.Match[str] | None:
     if match is None or match.group(3)[:1].islower():
         return None
     return match
-
-
-def _fiscal_year(period_of_report: str | None) -> int | None:
-    """Return the year of a period of eight digits."""
-    if period_of_report is None:
-        return None
-    year, month = int(period_of_report[:4]), int(period_of_report[4:6])
-    return year - 1 if month == 1 else year

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from flows.corpora.errors import UnreadableInputError
-from flows.corpora.filing_text import filing_lines, main_document, read_filing
-from flows.corpora.filings import FilingSection, Item7Status, filing_section, item_7
+from flows.corpora.filing_text import FilingHeader, filing_lines, main_document, read_filing
+from flows.corpora.filings import (
+    FilingSection,
+    Item7Status,
+    cleaned_section,
+    filing_section,
+    item_7,
+)
 
 PROSE = "Net sales rose because customers bought more of what we make in every region. " * 8
 TITLE = "Management's Discussion and Analysis of Financial Condition and Results of Operations"
@@ -37,8 +43,7 @@ def test_the_header_says_whose_filing_it_is_and_of_which_year() -> None:
     header = section.header
     assert (header.accession_number, header.cik) == ("0000950153-99-001234", "0000012345")
     assert (header.form_name, header.period_of_report) == ("10-K", "19990131")
-    # A year that ends in January is the year before's.
-    assert section.fiscal_year == 1998
+    assert section.fiscal_year == 1999
 
 
 def test_a_table_of_contents_is_not_item_7_and_item_7a_ends_it() -> None:
@@ -182,3 +187,26 @@ def test_real_submissions_of_other_forms_are_unsupported(shared_data: Path) -> N
 
 def test_the_main_document_of_a_bare_page_is_all_of_it() -> None:
     assert main_document("<p>All of it</p>") == "<p>All of it</p>"
+
+
+@pytest.mark.shared_data
+def test_cleaned_sections_lose_their_heading_and_pointers_are_told_apart(shared_data: Path) -> None:
+    with gzip.open(shared_data / "edgar" / "mda" / "mda.jsonl.gz", "rt") as lines:
+        filings = [json.loads(line) for line in lines]
+    assert len(filings) == 42
+    for filing in filings:
+        header = FilingHeader(
+            cik=filing["cik"],
+            form_name=filing["filing_type"],
+            period_of_report=filing["period_of_report"].replace("-", ""),
+        )
+        section = cleaned_section(filing["item_7"], filing["filename"], header)
+        assert section.fiscal_year == filing["fiscal_year"]
+        # Sections below 400 characters all point to the annual report; none other is so short.
+        is_pointer = len(filing["item_7"]) < 400
+        assert section.item_7_status is (
+            Item7Status.INCORPORATED_BY_REFERENCE if is_pointer else Item7Status.EXTRACTED
+        ), section
+        assert not section.text.upper().startswith("ITEM 7")
+        if not is_pointer:
+            assert section.item_7_character_count > 0.95 * len(filing["item_7"])
