@@ -31,3 +31,7 @@ class InvalidVectorError(CalibraryError):
 
 class InvalidForecastError(CalibraryError):
     """A file of forecasts holds something that is none: logits, labels of no row, two matrices."""
+
+
+class GeneratorError(CalibraryError):
+    """A knob of the synthetic filings generator is out of its range."""
