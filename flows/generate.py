@@ -214,7 +214,7 @@ def _grid(connection: duckdb.DuckDBPyConnection, settings: Settings, study: Stud
     notes, sources = [], []
     for choice in study.language_models:
         entry = choice.entry()
-        entry = replace(entry, weights=study.resolve(entry.weights))
+        entry = replace(entry, weights=study.resolve_weights(entry.weights))
         try:
             if choice.is_optional:
                 resolve_model(entry.weights)

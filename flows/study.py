@@ -105,6 +105,14 @@ class Study(StrictModel):
         """Return *path* as seen from the study file; ``hf:owner/name`` is no file."""
         return path if path.startswith(HUB_PREFIX) else str(self.folder / Path(path).expanduser())
 
+    def resolve_weights(self, name: str) -> str:
+        """Return where *name* lies as seen from the study file; a name where nothing lies stays.
+
+        Weights are named by hub id or ``packaged:NAME`` too, which no sign tells from a path.
+        """
+        candidate = self.folder / Path(name).expanduser()
+        return str(candidate) if candidate.exists() else name
+
 
 SETTING_KEYS = frozenset(StudySettings.model_fields) - {
     "study_name",
