@@ -139,3 +139,23 @@ def test_every_configuration_is_compared_over_all_prompts(
         " from marts.fct_credal_overlaps group by all"
     ).fetchall()
     assert rows == [("ok", 500, 20 * 4 * 2)]
+
+
+@pytest.mark.parametrize("frame", ["pooled_z", "raw"])
+def test_coordinates_vary_as_their_components_say(
+    released: duckdb.DuckDBPyConnection, frame: str
+) -> None:
+    variances = released.execute(
+        "select explained_variance from marts.fct_principal_components"
+        " where coordinate_frame = ? and fitted_on = 'all' order by component_number",
+        [frame],
+    ).fetchall()
+    found = released.execute(
+        "select var_pop(coordinate_1), var_pop(coordinate_2), var_pop(coordinate_3),"
+        " corr(coordinate_1, coordinate_2), count(*)"
+        " from marts.fct_principal_coordinates where coordinate_frame = ?",
+        [frame],
+    ).fetchall()[0]
+    assert found[:3] == pytest.approx([value for (value,) in variances], rel=1e-9)
+    assert found[3] == pytest.approx(0.0, abs=1e-9)
+    assert found[4] == 10_500
