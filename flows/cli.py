@@ -72,7 +72,7 @@ def run_command(
         Path, typer.Argument(help="Study file (YAML); the shipped small study if not given.")
     ] = SMALL_STUDY,
 ) -> None:
-    """Run a whole study: ingest, generate, measure, build, publish. Resumable."""
+    """Run a whole study: ingest, generate, measure, score, build, publish. Resumable."""
     prepare_home(context.settings)
     end_orphaned_servers(context.settings)
     from flows.run_study import run
@@ -112,6 +112,35 @@ def measure_command(
     from flows.measure import measure_studies
 
     report = measure_studies(context.settings, name)
+    context.show(report.as_record(), report.as_text())
+
+
+@app.command("score")
+@with_global_options
+def score_command(
+    context: CommandContext,
+    study: Annotated[
+        Path | None, typer.Argument(help="Study file (YAML) with test_sets and language_models.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Test set of `ingest texts`, without a study file.")
+    ] = None,
+    language_model: Annotated[
+        list[str] | None,
+        typer.Option("--language-model", help="Ready-made name, hub id, folder, GGUF file; again."),
+    ] = None,
+) -> None:
+    """Score the tokens of test sets by language models. Resumable."""
+    if (study is None) == (name is None) or (name is None) != (not language_model):
+        raise typer.BadParameter("give a study file, or --name and --language-model.")
+    prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
+    from flows.score import request_by_name, score_request, score_study
+
+    if study is not None:
+        report = score_study(context.settings, study)
+    else:
+        report = score_request(context.settings, request_by_name(name or "", language_model or []))
     context.show(report.as_record(), report.as_text())
 
 

@@ -105,8 +105,8 @@ def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
         What was finished is kept.
     """
     study = load_study(study_path)
-    if not study.language_models:
-        return GenerateReport(study.study_name, {}, ("the study names no language models",))
+    if not study.decoding_strategies:
+        return GenerateReport(study.study_name, {}, ("the study names no decoding strategies",))
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         grid = _grid(connection, settings, study)
         is_done = grid.is_done(connection)
@@ -118,7 +118,7 @@ def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
 
 def is_generated(connection: duckdb.DuckDBPyConnection, settings: Settings, study: Study) -> bool:
     """Say whether every sample that *study* asks for has its row in the ledger."""
-    if not study.language_models:
+    if not study.decoding_strategies:
         return True
     return _grid(connection, settings, study).is_done(connection)
 

@@ -95,9 +95,7 @@ class StorySource:
     @cached_property
     def language_model_id(self) -> str:
         """Identity of the language model as it was loaded."""
-        known = asdict(self.identity)
-        del known["parameter_count"], known["context_tokens"]
-        return content_id("language_model", *known.values())
+        return self.identity.language_model_id
 
     @cached_property
     def decoding_strategy_id(self) -> str:

@@ -12,13 +12,14 @@ from flows.corpora.layouts import (
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
+    TextsLayout,
     VectorsLayout,
 )
-from flows.ingest_stages import StudyChanges, ingest_named
+from flows.ingest_stages import Layout, StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
-    help="Bring stories, generations, ready vectors or forecasts into the warehouse.",
+    help="Bring stories, generations, ready vectors, forecasts or texts into the warehouse.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -241,10 +242,41 @@ def forecasts_command(
     _ingest(context, name, layout, {})
 
 
+@ingest_app.command("texts")
+@with_global_options
+def texts_command(
+    context: CommandContext,
+    path: Annotated[
+        str, typer.Argument(help="Records, or plain text files that are one document each.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", help="Test set; else the file's name.")
+    ] = None,
+    text_column: TextColumn = None,
+    context_column: Annotated[
+        str | None,
+        typer.Option("--context-column", help="What stands before each text and is not scored."),
+    ] = None,
+    delimiter: DelimiterOption = None,
+    record_format: FormatOption = None,
+) -> None:
+    """Ingest texts as a test set, for `calibrary score`."""
+    chosen = _name_of(path) if name is None else name
+    layout = TextsLayout(
+        path=path,
+        test_set_name=chosen,
+        text_column=text_column,
+        context_column=context_column,
+        delimiter=delimiter,
+        record_format=record_format,
+    )
+    _ingest(context, chosen, layout, {})
+
+
 def _ingest(
     context: CommandContext,
     name: str | None,
-    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout,
+    layout: Layout,
     changes: StudyChanges,
 ) -> None:
     chosen = _name_of(layout.path) if name is None else name

@@ -127,6 +127,7 @@ def _write(
     scores = _scores(batch, places)
     tokens = {
         "scoring_id": pa.array([scoring_id] * len(places), pa.string()),
+        "document_id": pa.array([scoring_id] * len(places), pa.string()),
         "token_index": pa.array(first_index + places, pa.int32()),
         "outcome_label": pa.array([batch.outcome_labels[place] for place in places], pa.string()),
         **scores,

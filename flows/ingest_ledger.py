@@ -20,6 +20,7 @@ from flows.corpora.layouts import (
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
+    TextsLayout,
     VectorsLayout,
 )
 from flows.study import StudySettings
@@ -112,7 +113,7 @@ def register_study(connection: duckdb.DuckDBPyConnection, settings: StudySetting
 def describe_ingest(
     settings: StudySettings,
     kind: str,
-    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout,
+    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout | TextsLayout,
     source: Input,
 ) -> Ingest:
     """Return the identity of reading *source* into a study by *layout*."""

@@ -17,9 +17,11 @@ from flows.corpora.layouts import (
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
+    TextsLayout,
     VectorsLayout,
 )
 from flows.corpora.story_inputs import open_stories
+from flows.corpora.text_inputs import open_texts
 from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
 from flows.ingest_forecasts import ingest_forecasts
@@ -27,6 +29,7 @@ from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
 from flows.ingest_selection import selection_is_current
 from flows.ingest_stories import ingest_stories
+from flows.ingest_texts import ingest_texts
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
 from flows.progress import REPORTER, Advance
@@ -35,7 +38,9 @@ from flows.settings import Settings
 from flows.study import Study, StudySettings, new_study, settings_with
 from warehouse.connection import checkpoint, open_warehouse, work_path
 
-Layout: TypeAlias = StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout
+Layout: TypeAlias = (
+    StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout | TextsLayout
+)
 StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
 
@@ -117,6 +122,8 @@ def layouts_of(study: Study) -> list[Layout]:
         *study.stories,
         *study.generations,
         *study.diversity_vectors,
+        *study.forecasts,
+        *(test_set.layout() for test_set in study.test_sets if test_set.path is not None),
     ]
     for layout in given_layouts:
         places = {
@@ -124,7 +131,7 @@ def layouts_of(study: Study) -> list[Layout]:
             for name in ("path", "prompts")
             if (given := getattr(layout, name, None)) is not None
         }
-        # Each of the three has a path, and those with prompts have that too.
+        # Each of them has a path, and those with prompts have that too.
         located: Layout = replace(cast("Any", layout), **places)
         found.append(located)
     return found
@@ -176,6 +183,8 @@ def _described(settings: StudySettings, layout: Layout) -> Ingest:
         return describe_ingest(settings, "generations", layout, open_generations(layout))
     if isinstance(layout, ForecastsLayout):
         return describe_ingest(settings, "forecasts", layout, open_forecasts(layout))
+    if isinstance(layout, TextsLayout):
+        return describe_ingest(settings, "texts", layout, open_texts(layout))
     return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
 
 
@@ -225,6 +234,8 @@ def _input_bytes(layout: Layout) -> int | None:
     path = Path(layout.path).expanduser()
     if isinstance(layout, ForecastsLayout):
         return open_forecasts(layout).byte_count
+    if isinstance(layout, TextsLayout):
+        return open_texts(layout).byte_count
     pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
     if pairs:
         return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
@@ -253,4 +264,6 @@ def _ingest_one(
         return ingest_generations(connection, settings, layout, progress)
     if isinstance(layout, ForecastsLayout):
         return ingest_forecasts(connection, settings, layout, progress)
+    if isinstance(layout, TextsLayout):
+        return ingest_texts(connection, settings, layout, progress)
     return ingest_diversity_vectors(connection, settings, layout, progress)

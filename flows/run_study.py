@@ -1,4 +1,4 @@
-"""The whole study as one Prefect flow: ingest, generate, measure, build, publish; all resumable."""
+"""The whole study as one Prefect flow: ingest to publish; every stage is resumable."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from flows.generate import GenerateReport, generate_study, is_generated
 from flows.ingest_stages import StageReport, ingest_study, is_ingested
 from flows.measure import MeasureReport, measure_studies, missing_counts
 from flows.publish_marts import BuildReport, build_and_publish, snapshot_is_current
+from flows.score import ScoreReport, is_scored, score_study
 from flows.settings import Settings, load_settings
 from flows.study import Study, load_study
 from warehouse.connection import open_warehouse, work_path
@@ -37,6 +38,7 @@ class RunSummary:
     ingested: StageReport | None
     generated: GenerateReport | None
     measured: MeasureReport | None
+    scored: ScoreReport | None
     built: BuildReport | None
 
     def as_record(self) -> dict[str, object]:
@@ -47,6 +49,7 @@ class RunSummary:
             "ingest": None if self.ingested is None else self.ingested.as_record(),
             "generate": None if self.generated is None else self.generated.as_record(),
             "measure": None if self.measured is None else self.measured.as_record(),
+            "score": None if self.scored is None else self.scored.as_record(),
             "build": None if self.built is None else self.built.as_record(),
         }
 
@@ -54,7 +57,7 @@ class RunSummary:
         """Return it for reading, with three queries to try."""
         lines = [
             part.as_text()
-            for part in (self.ingested, self.generated, self.measured, self.built)
+            for part in (self.ingested, self.generated, self.measured, self.scored, self.built)
             if part is not None
         ]
         if not lines:
@@ -73,7 +76,7 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     """Run the study at *study_path*; Prefect is started only if there is something to do."""
     study = load_study(study_path)
     if is_done(settings, study):
-        return RunSummary(study.study_name, None, None, None, None)
+        return RunSummary(study.study_name, None, None, None, None, None)
     return run_study(str(settings.home), str(study_path))
 
 
@@ -84,18 +87,19 @@ _build = task(name="build", cache_policy=NO_CACHE, persist_result=False)(build_a
 
 @flow(name="run-study", validate_parameters=False)
 def run_study(home: str, study_path: str) -> RunSummary:
-    """Ingest, generate, measure, build and publish the study file at *study_path* in *home*."""
+    """Ingest, generate, measure, score, build and publish the study file at *study_path*."""
     settings = load_settings(Path(home))
     study = load_study(Path(study_path))
     ingested = _ingest(settings, study)
-    generated = generate_study(settings, Path(study_path)) if study.language_models else None
+    generated = generate_study(settings, Path(study_path)) if study.decoding_strategies else None
     measured = measure_studies(settings, study.study_name)
+    scored = score_study(settings, Path(study_path)) if study.test_sets else None
     built = _build(settings)
-    return RunSummary(study.study_name, ingested, generated, measured, built)
+    return RunSummary(study.study_name, ingested, generated, measured, scored, built)
 
 
 def is_done(settings: Settings, study: Study) -> bool:
-    """Say whether all is ingested, generated and measured, and the snapshot current."""
+    """Say whether all is ingested, generated, measured and scored, and the snapshot current."""
     if is_absent(work_path(settings.home)):
         return False
     with open_warehouse(work_path(settings.home)) as connection:
@@ -103,5 +107,6 @@ def is_done(settings: Settings, study: Study) -> bool:
             is_ingested(connection, study)
             and is_generated(connection, settings, study)
             and not any(missing_counts(connection, [study.study_name]).values())
+            and is_scored(connection, settings, study)
             and snapshot_is_current(settings, connection)
         )

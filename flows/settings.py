@@ -48,6 +48,10 @@ class Settings(BaseSettings):
     """Torch device of the models, such as ``cuda``; a GPU where there is one, if not given."""
     generation_batch_size: int = Field(default=16, ge=1)
     """Stories written at once, and committed together; halved where the memory does not hold it."""
+    scoring_batch_characters: int = Field(default=20_000, ge=1)
+    """Texts scored and committed together, in characters; a longer one is scored alone."""
+    scoring_batch_tokens: int = Field(default=1024, ge=1)
+    """Tokens per forward pass; more only helps a GPU, and costs memory by the vocabulary."""
     model_cache: Path = Field(default_factory=lambda: _user_cache() / "calibrary" / "models")
     """Dequantised GGUF weights, named by the file's hash; any home may use them."""
 

@@ -47,6 +47,38 @@ where studies.study_name = $study_name
     and ingests.status = 'done'
 """
 
+_TEST_SETS = """
+select
+    test_set_texts.test_set_name,
+    count(*) as document_count,
+    count(distinct scored.language_model_name) as language_model_count
+from raw.test_set_texts as test_set_texts
+inner join raw.ingests as ingests on test_set_texts.ingest_id = ingests.ingest_id
+left join raw.scorings as scored
+    on test_set_texts.study_name = scored.study_name
+    and test_set_texts.test_set_name = scored.test_set_name
+where test_set_texts.study_name = $study_name and ingests.status = 'done'
+group by 1
+order by 1
+"""
+
+_SCORINGS = """
+select
+    scorings.test_set_name,
+    scorings.language_model_name,
+    ingests.status,
+    coalesce(sum(scored_documents.token_count), 0) as token_count,
+    coalesce(sum(scored_documents.rejected_count), 0) as rejected_count
+from raw.scorings as scorings
+inner join raw.ingests as ingests on scorings.ingest_id = ingests.ingest_id
+inner join raw.scored_documents as scored_documents
+    on scorings.scoring_id = scored_documents.scoring_id
+where scorings.study_name = $study_name and ingests.status <> 'superseded'
+    and (ingests.status = 'running' or scored_documents.document_index is not null)
+group by 1, 2, 3
+order by 1, 2
+"""
+
 _REJECTS = """
 select rejects.reject_kind, rejects.reason, count(*) as reject_count, min(rejects.detail) as example
 from raw.rejects as rejects
@@ -178,6 +210,8 @@ def _study(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
         "stories": _records(connection, _STORIES, bound),
         "has_unselected_stories": bool(unselected[0][0]),
         "imported_vector_count": 0 if vectors is None else int(vectors[0]),
+        "test_sets": _records(connection, _TEST_SETS, bound),
+        "scorings": _records(connection, _SCORINGS, bound),
         "rejects": _records(connection, _REJECTS, bound),
         "ungenerated": int(connection.execute(_UNGENERATED, bound).fetchall()[0][0]),
         "unmeasured": {
@@ -191,6 +225,8 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
     for entry in study["inputs"]:
         rows = "" if entry["row_count"] is None else f", {entry['row_count']:,} records"
         state = INPUT_STATES[entry["status"]]
+        if entry["ingest_kind"] == "scored_tokens" and entry["status"] == "running":
+            state = " UNFINISHED: score it again"
         lines.append(f"  input {entry['file_name']} ({entry['ingest_kind']}{rows}){state}")
     for entry in study["stories"]:
         chosen = f", {entry['selected_count']:,} selected" if entry["selected_count"] else ""
@@ -202,6 +238,18 @@ def _study_lines(study: dict[str, Any]) -> list[str]:
         lines.append("  stories not selected: ingest them again")
     if study["imported_vector_count"]:
         lines.append(f"  imported vectors: {study['imported_vector_count']:,}")
+    for entry in study["test_sets"]:
+        scorers = entry["language_model_count"]
+        state = f"scored by {scorers:,}" if scorers else "not scored: `calibrary score` scores it"
+        lines.append(
+            f"  test set {entry['test_set_name']}: {entry['document_count']:,} texts, {state}"
+        )
+    for entry in study["scorings"]:
+        state = "" if entry["status"] == "done" else ", so far"
+        lines.append(
+            f"  scored {entry['test_set_name']} by {entry['language_model_name']}: "
+            f"{int(entry['token_count']):,} tokens{state}"
+        )
     lines += [
         f"  rejected {entry['reject_kind']} {entry['reason']}: {entry['reject_count']:,} "
         f"(as: {entry['example']})"

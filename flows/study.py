@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from flows.corpora.layouts import (
     HUB_PREFIX,
+    ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
     VectorsLayout,
@@ -25,6 +26,7 @@ from flows.study_generation import (
     StrategyChoice,
     with_names_as_mappings,
 )
+from flows.study_scoring import ScoringSettings, TestSetChoice
 from udfs.errors import CalibraryError
 
 DEFINITION_VERSION = "1"
@@ -78,10 +80,11 @@ class StudySettings(StrictModel):
         return self
 
 
-LAYOUTS: Mapping[str, type[StoriesLayout | GenerationsLayout | VectorsLayout]] = {
+LAYOUTS: Mapping[str, type[StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout]] = {
     "stories": StoriesLayout,
     "generations": GenerationsLayout,
     "diversity_vectors": VectorsLayout,
+    "forecasts": ForecastsLayout,
 }
 """What an entry of each section of inputs may say."""
 
@@ -94,12 +97,20 @@ class Study(StrictModel):
     stories: tuple[StoriesLayout, ...] = ()
     generations: tuple[GenerationsLayout, ...] = ()
     diversity_vectors: tuple[VectorsLayout, ...] = ()
+    forecasts: tuple[ForecastsLayout, ...] = ()
+    test_sets: tuple[TestSetChoice, ...] = ()
     language_models: tuple[LanguageModelChoice, ...] = ()
     decoding_strategies: tuple[StrategyChoice, ...] = ()
     generation: GenerationSettings = GenerationSettings()
+    scoring: ScoringSettings = ScoringSettings()
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
+
+    @property
+    def scored_language_models(self) -> tuple[LanguageModelChoice, ...]:
+        """Language models that score the test sets: all of the study, or those of ``scoring``."""
+        return self.scoring.language_models or self.language_models
 
     def resolve(self, path: str) -> str:
         """Return *path* as seen from the study file; ``hf:owner/name`` is no file."""
@@ -122,10 +133,11 @@ SETTING_KEYS = frozenset(StudySettings.model_fields) - {
 CHOICES: Mapping[str, type[StrictModel]] = {
     "language_models": LanguageModelChoice,
     "decoding_strategies": StrategyChoice,
+    "test_sets": TestSetChoice,
 }
 """What an entry of each list of names may say."""
 
-INPUT_KEYS = frozenset({"study_name", "description", "generation", *LAYOUTS, *CHOICES})
+INPUT_KEYS = frozenset({"study_name", "description", "generation", "scoring", *LAYOUTS, *CHOICES})
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -173,17 +185,41 @@ def load_study(path: Path) -> Study:
         study = Study(settings=settings, folder=path.absolute().parent, **inputs)
     except ValidationError as error:
         raise StudyError(_validation_sentence(error, path)) from None
-    if not (study.stories or study.generations or study.diversity_vectors):
+    _refuse_incomplete(study, path)
+    return study
+
+
+def _refuse_incomplete(study: Study, path: Path) -> None:
+    """Refuse a study of which one part lacks another."""
+    has_texts = any(test_set.path is not None for test_set in study.test_sets)
+    inputs = study.stories, study.generations, study.diversity_vectors, study.forecasts
+    if not (any(inputs) or has_texts):
         raise StudyError(
-            f"a study must name at least one input, got none in {path}; "
-            "add stories, generations or diversity_vectors."
+            f"a study must name at least one input, got none in {path}; add stories, generations, "
+            "diversity_vectors, forecasts, or test_sets with a path."
         )
-    if bool(study.language_models) != bool(study.decoding_strategies):
+    if study.decoding_strategies and not study.language_models:
         raise StudyError(
             "a study that generates must name language_models and decoding_strategies, got only "
             f"one of them in {path}; add the other."
         )
-    return study
+    if study.language_models and not (study.decoding_strategies or study.test_sets):
+        raise StudyError(
+            "a study that generates must name language_models and decoding_strategies, and one "
+            f"that scores language_models and test_sets, got only language_models in {path}; add "
+            "one of the others."
+        )
+    if study.test_sets and not study.scored_language_models:
+        raise StudyError(
+            "a study with test_sets must name language_models that score them, got none in "
+            f"{path}; add language_models."
+        )
+    names = [test_set.name for test_set in study.test_sets]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(
+            f"every test set must have a name of its own, got {twice[0]!r} twice in {path}."
+        )
 
 
 def _layouts(path: Path, section: str, entries: object) -> tuple[object, ...]:

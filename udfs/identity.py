@@ -33,6 +33,11 @@ def text_id(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * ID_BYTES]
 
 
+def document_id(text_id: str, context_text: str) -> str:
+    """Return the identity of a text to score with what stands before it, nothing being ``""``."""
+    return content_id("document", text_id, context_text)
+
+
 def prompt_id(prompt_text: str) -> str:
     """Return the identity of a prompt: the same text is the same prompt in every file."""
     return content_id("prompt", prompt_text)

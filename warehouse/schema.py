@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 RAW_SCHEMA = "raw"
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the tables below; raised together with a step in `warehouse.migrations`."""
 
 metadata = sa.MetaData(schema=RAW_SCHEMA)
@@ -174,41 +174,44 @@ ingests = sa.Table(
     _must(
         "ingest_kind",
         sa.String,
-        "What was read: 'stories', 'generations', 'diversity_vectors' or 'forecasts'; "
-        "'generated_stories' were written here by `calibrary generate`.",
+        "What was read: 'stories', 'generations', 'diversity_vectors', 'forecasts' or 'texts'; "
+        "'generated_stories' were written here by `calibrary generate`, 'scored_tokens' by "
+        "`calibrary score`.",
         one_of=(
             "stories",
             "generations",
             "diversity_vectors",
             "generated_stories",
             "forecasts",
+            "texts",
+            "scored_tokens",
         ),
     ),
     _must(
         "file_name",
         sa.String,
         "Base names of the files read, joined by ' + ', or a data set id; of stories generated "
-        "here their story source.",
+        "here their story source, of tokens scored here '<test_set_name>/<language_model_name>'.",
     ),
     _must(
         "content_sha256",
         sa.String,
-        "SHA-256 of the bytes read, 64 hexadecimal digits; of stories generated here that of "
-        "options_json.",
+        "SHA-256 of the bytes read, 64 hexadecimal digits; of stories generated and tokens scored "
+        "here that of options_json.",
     ),
     _must(
         "options_json",
         sa.String,
         "Options that say how the file is read, or all that generated stories depend on beside "
-        "prompt and sample index, as canonical JSON.",
+        "prompt and sample index, or scored tokens beside their text, as canonical JSON.",
     ),
     _must(
         "status",
         sa.String,
         "'running' until every row is written, then 'done'. Rows of an ingest that is not done are "
         "invisible to the marts, and are taken over by the next ingest that brings them. Generated "
-        "stories count as they come ('done' from the start), until the study asks for the same "
-        "story source in another way: 'superseded'.",
+        "stories count as they come ('done' from the start), scored tokens when the whole test set "
+        "is scored; both until the study asks for the same in another way: 'superseded'.",
         one_of=("running", "done", "superseded"),
     ),
     _may("row_count", sa.BigInteger, "Records read. NULL: not done yet, or generated.", minimum=0),
@@ -427,7 +430,7 @@ language_models = sa.Table(
         "Tokens that prompt and story may have together. NULL: not known.",
         minimum=1,
     ),
-    comment="One row per language model that stories were generated with, as it was loaded.",
+    comment="One row per language model that generated stories or scored tokens, as it was loaded.",
 )
 
 decoding_strategies = sa.Table(
@@ -547,8 +550,8 @@ rejects = sa.Table(
     _must(
         "reject_kind",
         sa.String,
-        "What was rejected: 'prompt', 'story', 'sample', 'vector' or 'token'.",
-        one_of=("prompt", "story", "sample", "vector", "token"),
+        "What was rejected: 'prompt', 'story', 'sample', 'vector', 'token' or 'text'.",
+        one_of=("prompt", "story", "sample", "vector", "token", "text"),
     ),
     _must(
         "reason",
@@ -556,7 +559,7 @@ rejects = sa.Table(
         "Why, as one of a closed list: prompt_too_short, prompt_too_long, too_few_stories, "
         "beyond_prompt_count, no_stories, story_too_short, story_too_long, empty_story, "
         "duplicate_story, prompt_rejected, beyond_stories_per_prompt, unknown_prompt, "
-        "duplicate_sample, not_a_probability, impossible_outcome.",
+        "duplicate_sample, not_a_probability, impossible_outcome, empty_text, duplicate_text.",
         one_of=(
             "prompt_too_short",
             "prompt_too_long",
@@ -573,6 +576,8 @@ rejects = sa.Table(
             "duplicate_sample",
             "not_a_probability",
             "impossible_outcome",
+            "empty_text",
+            "duplicate_text",
         ),
     ),
     _must("detail", sa.String, "One sentence with the values that led to it."),
@@ -587,7 +592,7 @@ rejects = sa.Table(
     ),
     _may("ingest_id", sa.String, "Ingest that rejected it. NULL: a selection did."),
     _may("selection_id", sa.String, "Selection that rejected it. NULL: an ingest did."),
-    comment="One row per prompt, story, sample, vector or token left out, with the reason.",
+    comment="One row per prompt, story, sample, vector, token or text left out, with the reason.",
 )
 
 text_embeddings = sa.Table(
@@ -681,6 +686,24 @@ diversity_vectors = sa.Table(
     comment="One row per prompt and story source whose diversity vector was imported ready-made.",
 )
 
+test_set_texts = sa.Table(
+    "test_set_texts",
+    metadata,
+    _key("study_name", "Study that the text belongs to."),
+    _key("test_set_name", "Test set that the text belongs to."),
+    _key("document_id", "Hash of the text and what stands before it."),
+    _must("text_id", sa.String, "Text to score, a key of raw.texts."),
+    _may(
+        "context_text_id",
+        sa.String,
+        "Text that stands before it and is read, not scored. NULL: none does.",
+    ),
+    _must("file_name", sa.String, "File the text came from."),
+    _must("line_number", sa.BigInteger, "Line or row in that file, from 1.", minimum=1),
+    _must("ingest_id", sa.String, "Ingest that brought the text."),
+    comment="One row per text of a test set that was ingested for scoring.",
+)
+
 scorings = sa.Table(
     "scorings",
     metadata,
@@ -689,17 +712,70 @@ scorings = sa.Table(
     _must("test_set_name", sa.String, "Test set whose tokens were scored."),
     _must("language_model_name", sa.String, "Language model (or classifier) that forecast them."),
     _may("outcome_count", sa.Integer, "Outcomes of a forecast. NULL: not known.", minimum=1),
-    _must("ingest_id", sa.String, "Ingest that brought the forecasts."),
-    _must("file_name", sa.String, "File they came from."),
+    _must("ingest_id", sa.String, "Ingest that brought the forecasts, or scoring made here."),
+    _must(
+        "file_name",
+        sa.String,
+        "File they came from; of a scoring made here '<test_set_name>/<language_model_name>'.",
+    ),
+    _may(
+        "language_model_id",
+        sa.String,
+        "The language model as it was loaded, a key of raw.language_models. NULL: imported.",
+    ),
+    _may("window_tokens", sa.Integer, "Tokens read at once at most. NULL: imported."),
+    _may("overlap_tokens", sa.Integer, "Tokens that a later window repeats. NULL: imported."),
     comment="One row per language model and test set whose tokens are scored.",
+)
+
+scored_documents = sa.Table(
+    "scored_documents",
+    metadata,
+    _key("scoring_id", "Scoring that the document belongs to, a key of raw.scorings."),
+    _key("document_id", "Hash of the text and what stands before it."),
+    _may(
+        "document_index",
+        sa.Integer,
+        "Place of the document in its test set, from 0. NULL: it is no longer in it.",
+    ),
+    _must("text_id", sa.String, "Text that was scored, a key of raw.texts."),
+    _must("token_count", sa.Integer, "Tokens that were scored.", minimum=0),
+    _must("rejected_count", sa.Integer, "Tokens whose forecast was none.", minimum=0),
+    comment="One row per document that a language model scored; written after its tokens.",
 )
 
 scored_tokens = sa.Table(
     "scored_tokens",
     metadata,
     _key("scoring_id", "Scoring that the token belongs to, a key of raw.scorings."),
-    _key("token_index", "Place of the token in its scoring, from 0.", sa.Integer),
-    _may("outcome_label", sa.String, "What came, as the file names it. NULL: not known."),
+    _key(
+        "document_id",
+        "Document that the token stands in; of imported forecasts their scoring_id.",
+    ),
+    _key(
+        "token_index",
+        "Place of the token in its document, its context included, from 0; of imported forecasts "
+        "that in their file.",
+        sa.Integer,
+    ),
+    _may(
+        "sentence_index",
+        sa.Integer,
+        "Sentence of the document, from 0. NULL: imported.",
+    ),
+    _may("position", sa.Integer, "Place of the token in its sentence, from 0. NULL: imported."),
+    _may(
+        "context_token_count",
+        sa.Integer,
+        "Tokens that the forecast was made from, begin-of-text included. NULL: imported.",
+    ),
+    _may("token_id", sa.Integer, "What came, in the language model's numbers. NULL: imported."),
+    _may("top_token_id", sa.Integer, "Likeliest token; the lowest of equals. NULL: imported."),
+    _may(
+        "outcome_label",
+        sa.String,
+        "What came, as the file or the vocabulary spells it. NULL: not known.",
+    ),
     _may("top_label", sa.String, "Likeliest outcome; the first of equals. NULL: not known."),
     _must("confidence", sa.Double, "Probability of the top label, in [0, 1].", minimum=0),
     _must("is_hit", sa.Boolean, "Whether the top label came."),
@@ -728,6 +804,30 @@ scored_tokens = sa.Table(
         "confidence is known.",
         minimum=0,
     ),
+    _may(
+        "kept_mass",
+        sa.Double,
+        "Probability of the 0.9 nucleus, in [0.9, 1]. NULL: imported.",
+        is_finite=True,
+    ),
+    _may("prediction_set_size", sa.Integer, "Tokens of that nucleus, from 1. NULL: imported."),
+    _may(
+        "byte_count",
+        sa.Integer,
+        "UTF-8 bytes of the text that the token adds; they sum to the text's. NULL: imported.",
+        minimum=0,
+    ),
+    _may(
+        "is_unknown",
+        sa.Boolean,
+        "Whether it came as the token for words outside the vocabulary. NULL: imported.",
+    ),
+    _may(
+        "is_across_join",
+        sa.Boolean,
+        "Whether it begins in the context, which is not scored, and ends in the text. NULL: "
+        "imported.",
+    ),
     # Lists, not arrays: an array takes its 64 bytes even where it is NULL.
     _may(
         "temperature_sketch",
@@ -747,7 +847,9 @@ runs = sa.Table(
     "runs",
     metadata,
     _key("run_id", "Id of the run, drawn at random."),
-    _must("command", sa.String, "Stage that ran: 'ingest', 'generate', 'measure' or 'build'."),
+    _must(
+        "command", sa.String, "Stage that ran: 'ingest', 'generate', 'measure', 'score' or 'build'."
+    ),
     _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
     _must("started_at", sa.DateTime, "When it started, UTC."),
     _may("finished_at", sa.DateTime, "When it ended, UTC. NULL: running, or killed."),

@@ -69,7 +69,7 @@ class VectorsLayout:
     record_format: str | None = None
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True, config=_STRICT)
 class ForecastsLayout:
     """Forecasts made elsewhere at *path*: top labels with confidences, or an ``.npz`` softmax."""
 
@@ -81,6 +81,19 @@ class ForecastsLayout:
     confidence_column: str | None = None
     probabilities_column: str | None = None
     """Lists of probabilities instead of a top label and its confidence."""
+    delimiter: str | None = None
+    record_format: str | None = None
+
+
+@dataclass(frozen=True)
+class TextsLayout:
+    """Texts of a test set at *path*: records, or plain text files that are one document each."""
+
+    path: str
+    test_set_name: str
+    text_column: str | None = None
+    context_column: str | None = None
+    """Column of what stands before each text: read by the language model, and not scored."""
     delimiter: str | None = None
     record_format: str | None = None
 
@@ -107,6 +120,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "pred_label": ("pred_label", "predicted_label", "top_label"),
     "confidence": ("confidence",),
     "probabilities": ("probabilities", "softmax"),
+    "context": ("context",),
+    "document": ("text", "continuation", "document"),
 }
 """Column names recognised for each field, matched whatever their case."""
 
@@ -125,6 +140,8 @@ MEANINGS: Mapping[str, str] = {
     "pred_label": "the likeliest label",
     "confidence": "the probability of the likeliest label",
     "probabilities": "the probabilities of all labels",
+    "context": "what stands before the text",
+    "document": "the text to score",
 }
 
 OPTIONS: Mapping[str, str] = {
@@ -142,6 +159,8 @@ OPTIONS: Mapping[str, str] = {
     "pred_label": "--pred-label-column",
     "confidence": "--confidence-column",
     "probabilities": "--probabilities-column",
+    "context": "--context-column",
+    "document": "--text-column",
 }
 """Command-line option that maps each field."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flows.language_models.strategies import DecodingStrategy
+from udfs.identity import content_id
 
 StopReason = Literal["eos", "length", "stop_string"]
 
@@ -37,6 +38,13 @@ class LanguageModelIdentity:
     parameter_count: int | None = None
     context_tokens: int | None = None
     """Tokens that prompt and story may have together. None: not known."""
+
+    @property
+    def language_model_id(self) -> str:
+        """Identity of the language model as it was loaded."""
+        known = asdict(self)
+        del known["parameter_count"], known["context_tokens"]
+        return content_id("language_model", *known.values())
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,8 @@ class TokenScorer:
         self._batch_tokens = batch_tokens
         self._begin_id: int | None = tokenizer.bos_token_id
         self._has_mask = "attention_mask" in inspect.signature(model.forward).parameters
+        self.outcome_count: int | None = getattr(getattr(model, "config", None), "vocab_size", None)
+        """Outcomes of a forecast."""
         unknown = tokenizer.unk_token_id
         special = {self._begin_id, tokenizer.eos_token_id}
         self.unknown_id: int | None = None if unknown in special else unknown

@@ -1,0 +1,74 @@
+"""What a study file says about scoring: which texts are test sets, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from flows.corpora.layouts import TextsLayout
+from flows.strict_model import StrictModel
+from flows.study_generation import LanguageModelChoice, with_names_as_mappings
+
+ContextChoice = Literal["none", "prompt"]
+
+
+class TestSetChoice(StrictModel):
+    """One test set of the study: stories of a story source, or texts at a path."""
+
+    __test__ = False
+    """It is no test, whatever pytest takes its name for."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    story_source: str | None = None
+    """``human``, or ``<language_model_name>/<decoding_strategy_name>``."""
+    context: ContextChoice = "none"
+    """What stands before a story: nothing, or its prompt in the plain frame; never scored."""
+    document_count: int | None = Field(default=None, ge=1)
+    """Documents scored at most, the first by prompt rank or in the order of the files."""
+    path: str | None = None
+    text_column: str | None = None
+    context_column: str | None = None
+    delimiter: str | None = None
+    record_format: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> Self:
+        if (self.path is None) == (self.story_source is None):
+            raise ValueError("a test set must have either a path or a story_source")
+        if self.path is not None and self.context != "none":
+            raise ValueError("texts at a path take their context from context_column")
+        return self
+
+    def layout(self) -> TextsLayout:
+        """Return the texts at its path as the readers know them."""
+        return TextsLayout(
+            path=str(self.path),
+            test_set_name=self.name,
+            text_column=self.text_column,
+            context_column=self.context_column,
+            delimiter=self.delimiter,
+            record_format=self.record_format,
+        )
+
+
+class ScoringSettings(StrictModel):
+    """How long texts are read, and by whom; another window is another scoring."""
+
+    language_models: tuple[LanguageModelChoice, ...] = ()
+    """Those that score the test sets. None named: all language models of the study."""
+    window_tokens: int = Field(default=1024, ge=3)
+    """Tokens read at once, begin-of-text included; a shorter context of the model wins."""
+    overlap_tokens: int = Field(default=256, ge=1)
+    """Tokens that a later window repeats, so that each scored one has at least these before it."""
+
+    @field_validator("language_models", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return with_names_as_mappings(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _moves_on(self) -> Self:
+        if self.overlap_tokens >= self.window_tokens - 1:
+            raise ValueError("overlap_tokens must be less than window_tokens - 1")
+        return self
