@@ -116,11 +116,11 @@ def _tokens(
 
 def sketch_lists(sketches: NDArray[np.float32]) -> pa.Array:
     """Return sketches, shape (rows, 16), as lists, NULL where there is none."""
-    length = sketches.shape[1]
-    offsets = np.arange(len(sketches) + 1, dtype=np.int32) * length
-    is_absent = np.append(np.isnan(sketches).any(axis=1), False)
+    is_absent = np.isnan(sketches).any(axis=1)
+    lengths = np.where(is_absent, 0, sketches.shape[1])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     return pa.ListArray.from_arrays(
-        pa.array(offsets, mask=is_absent), pa.array(np.ascontiguousarray(sketches).ravel())
+        pa.array(offsets), pa.array(sketches[~is_absent].ravel()), mask=pa.array(is_absent)
     )
 
 

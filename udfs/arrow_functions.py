@@ -44,6 +44,8 @@ from udfs.resampled_overlaps import (
     split_half_overlaps,
 )
 from udfs.resampling import ValueRange, paired_difference_range, value_range
+from udfs.selective_prediction import kendall_tau_b
+from udfs.sketched_temperatures import SketchedFit, fit_mean_sketch
 from udfs.twins import poisson_binomial_deviation
 from udfs.variance_decompositions import VarianceDecomposition, variance_decomposition
 
@@ -52,6 +54,18 @@ def twin_deviations(lists: pa.Array) -> pa.Array:
     """Mean absolute deviation of each bin's calibrated twin."""
     bins = without_nulls(lists, "confidences")
     return pa.array([poisson_binomial_deviation(values) for values in bins], pa.float64())
+
+
+def temperature_fits(sketches: pa.Array, log_probabilities: pa.Array) -> pa.Array:
+    """`fit_mean_sketch` of each mean sketch."""
+    rows = zip(without_nulls(sketches, "a mean sketch"), log_probabilities.to_pylist(), strict=True)
+    return structs(SketchedFit, [fit_mean_sketch(*row) for row in rows])
+
+
+def rank_correlations(first: pa.Array, second: pa.Array) -> pa.Array:
+    """`kendall_tau_b` of each pair of lists; NULL where there is no order to compare."""
+    pairs = zip(number_lists(first), number_lists(second), strict=True)
+    return pa.array([kendall_tau_b(*pair) for pair in pairs], pa.float64())
 
 
 def distances_of_embeddings(sets: pa.Array) -> pa.Array:

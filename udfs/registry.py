@@ -74,6 +74,21 @@ UDFS: tuple[Udf, ...] = (
         "Mean absolute deviation of the hits of one bin's calibrated twin, exactly, in tokens.",
     ),
     Udf(
+        "fit_mean_sketch",
+        ("DOUBLE[]", "DOUBLE"),
+        "STRUCT(status VARCHAR, fitted_temperature DOUBLE, log_loss_nats DOUBLE, "
+        "log_loss_at_1_nats DOUBLE, gradient DOUBLE, curvature DOUBLE, iteration_count INTEGER)",
+        arrow_functions.temperature_fits,
+        "Temperature of least log loss from mean sketch and mean log-probability of tokens.",
+    ),
+    Udf(
+        "kendall_tau_b",
+        ("DOUBLE[]", "DOUBLE[]"),
+        "DOUBLE",
+        arrow_functions.rank_correlations,
+        "Kendall's tau-b of two lists of confidences; NULL where all of one are equal.",
+    ),
+    Udf(
         "credal_set",
         (POINTS,),
         "STRUCT(hull_rank INTEGER, hull_measure DOUBLE, hull_volume DOUBLE, vertex_count INTEGER, "

@@ -6,11 +6,15 @@ binned_tokens as (
 
 ),
 
--- In fixed point, units of 2^-40 nats; NULL where a token has no log-probability.
-log_losses_summed as (
+-- In fixed point, units of 2^-40; NULL where a token lacks what is summed.
+sums as (
 
     select
         scoring_id,
+        count(*) as token_count,
+        count(distinct document_id) as document_count,
+        count(log_probability_nats) = count(*) as has_log_probabilities,
+        count(temperature_sketch) = count(*) as has_sketches,
         case
             when count(log_probability_nats) = count(*)
                 then
@@ -18,11 +22,48 @@ log_losses_summed as (
                         -sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double
                     )
                     / 1099511627776 / count(*)
-        end as log_loss_nats
+        end as log_loss_nats,
+        cast(sum(byte_count) as bigint) as byte_count,
+        case
+            when count(temperature_sketch) = count(*)
+                then
+                    cast(
+                        sum(
+                            cast(
+                                round(
+                                    (
+                                        sum_of_squares_at(1.0, temperature_sketch)
+                                        - 2 * exp(log_probability_nats) + 1
+                                    )
+                                    * 1099511627776
+                                ) as bigint
+                            )
+                        ) as double
+                    )
+                    / 1099511627776 / count(*)
+        end as brier_score,
+        cast(
+            sum(
+                cast(
+                    round(pow(confidence - cast(is_hit as integer), 2) * 1099511627776) as bigint
+                )
+            ) as double
+        )
+        / 1099511627776 / count(*) as top_label_brier_score
 
     from binned_tokens
 
     group by 1
+
+),
+
+log_losses_summed as (
+
+    select
+        *,
+        log_loss_nats * token_count / (byte_count * ln(2)) as bits_per_byte
+
+    from sums
 
 )
 

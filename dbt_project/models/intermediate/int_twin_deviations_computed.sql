@@ -39,7 +39,10 @@ exact_deviations as (
         fine_bins_of_small_bins.bin_count,
         fine_bins_of_small_bins.bin_index,
         poisson_binomial_deviation(
-            list(binned_tokens.confidence order by binned_tokens.token_index)
+            list(
+                binned_tokens.confidence
+                order by binned_tokens.document_index, binned_tokens.token_index
+            )
         ) as absolute_deviation
 
     from fine_bins_of_small_bins

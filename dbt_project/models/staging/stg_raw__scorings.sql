@@ -21,7 +21,11 @@ renamed as (
         scorings.language_model_name,
         scorings.outcome_count,
         scorings.ingest_id,
-        scorings.file_name
+        scorings.file_name,
+        scorings.language_model_id,
+        scorings.window_tokens,
+        scorings.overlap_tokens,
+        ingests.ingest_kind = 'forecasts' as is_imported
 
     from scorings
 

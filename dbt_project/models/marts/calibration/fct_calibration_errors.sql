@@ -82,6 +82,8 @@ fct_calibration_errors as (
         errors_with_twins.singleton_token_share,
         errors_with_twins.mce,
         log_losses.log_loss_nats,
+        log_losses.bits_per_byte,
+        log_losses.brier_score,
         '{{ var("definition_version") }}' as definition_version
 
     from errors_with_twins
