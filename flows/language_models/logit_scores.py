@@ -36,6 +36,9 @@ PIECES = 48
 _CPU_ROWS, _GPU_ROWS = 4, 256
 """Rows reduced at once: seven powers of four rows stay in a processor's cache."""
 
+_LEAST_SHARE = (1.0 - NUCLEUS_MASS) / 2.0
+"""Outcomes below this share of 1/V hold less than half of what a nucleus leaves out."""
+
 _LOWEST = -1e4
 """Stands for −inf where it is multiplied by a probability of 0."""
 
@@ -101,24 +104,30 @@ def _scores(rows: torch.Tensor, outcome: torch.Tensor) -> LogitScores:
     log_partition = partition.log()
     weighted = _summed(masses * below.clamp_min(_LOWEST))
     own_below = own.double() - top.double()
-    is_ahead = rows > own[:, None]
-    is_tied = rows == own[:, None]
-    is_ahead |= is_tied & (torch.arange(rows.shape[1], device=rows.device) < outcome[:, None])
-    row_of, place_of = is_ahead.nonzero(as_tuple=True)
-    ahead = below[row_of, place_of].double()
-    kept_mass, size = _nucleus(below, masses, partition)
+    # One pass finds all that are at least as likely as the outcome, or in reach of the nucleus.
+    least = _LEAST_SHARE / rows.shape[1] * partition
+    reach = torch.minimum(own_below, least.log()).float()
+    row_of, place_of = (below >= reach[:, None]).nonzero(as_tuple=True)
+    reached = below[row_of, place_of]
+    # Compared as given: two logits can be one number when measured from the top.
+    given, own_given = rows[row_of, place_of], own[row_of]
+    is_ahead = (given > own_given) | ((given == own_given) & (place_of < outcome[row_of]))
+    ahead, ahead_row_of = reached[is_ahead].double(), row_of[is_ahead]
+    is_large = reached.double() >= least.log()[row_of]
+    candidates = reached[is_large].double().exp() / partition[row_of[is_large]]
+    kept_mass, size = _nucleus(candidates, row_of[is_large], len(rows))
     is_sound = torch.isfinite(log_partition) & torch.isfinite(own)
     return LogitScores(
         _array(top_token_id),
         _array((-log_partition).exp()),
         _array(own_below - log_partition),
         _array((log_partition - weighted / partition).clamp_min(0.0)),
-        _array(is_ahead.sum(dim=1)),
-        _array(_segment_sums(ahead.exp()[:, None], row_of, len(rows))[:, 0] / partition),
+        _array(torch.bincount(ahead_row_of, minlength=len(rows))),
+        _array(_segment_sums(ahead.exp()[:, None], ahead_row_of, len(rows))[:, 0] / partition),
         _array(kept_mass),
         _array(size),
         _temperature_sketches(below, log_partition, is_sound),
-        _ahead_sketches(ahead, row_of, log_partition, is_sound),
+        _ahead_sketches(ahead, ahead_row_of, log_partition, is_sound),
     )
 
 
@@ -136,28 +145,22 @@ def _segment_sums(values: torch.Tensor, row_of: torch.Tensor, row_count: int) ->
 
 
 def _nucleus(
-    below: torch.Tensor, masses: torch.Tensor, partition: torch.Tensor
+    candidates: torch.Tensor, row_of: torch.Tensor, row_count: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return kept mass and size of every row's nucleus.
-
-    All outcomes below (1 − p)/V together hold less than 1 − p, so only the others are sorted.
-    """
-    least = (1.0 - NUCLEUS_MASS) / below.shape[1] * partition
-    row_of, place_of = (masses >= least[:, None].float()).nonzero(as_tuple=True)
-    candidates = below[row_of, place_of].double().exp() / partition[row_of]
+    """Return kept mass and size of every row's nucleus from the probabilities that can be in it."""
     falling = candidates.argsort(descending=True)
     by_row = falling[row_of[falling].argsort(stable=True)]
     row_of, candidates = row_of[by_row], candidates[by_row]
     before = candidates.cumsum(0) - candidates
-    counts = torch.bincount(row_of, minlength=len(below))
+    counts = torch.bincount(row_of, minlength=row_count)
     starts = counts.cumsum(0) - counts
     occupied = counts > 0
-    offsets = torch.zeros(len(below), dtype=torch.float64, device=below.device)
+    offsets = torch.zeros(row_count, dtype=torch.float64, device=candidates.device)
     offsets[occupied] = before[starts[occupied]]
     is_kept = before - offsets[row_of] < NUCLEUS_MASS - MASS_TOLERANCE
-    kept = _segment_sums(torch.where(is_kept, candidates, 0.0)[:, None], row_of, len(below))[:, 0]
+    kept = _segment_sums(torch.where(is_kept, candidates, 0.0)[:, None], row_of, row_count)[:, 0]
     kept = torch.where(occupied, kept.clamp_max(1.0), torch.nan)
-    return kept, torch.bincount(row_of[is_kept], minlength=len(below))
+    return kept, torch.bincount(row_of[is_kept], minlength=row_count)
 
 
 def _temperature_sketches(

@@ -384,6 +384,7 @@ def add_forecasts(rng: np.random.Generator, rows: RawRows, study_name: str) -> N
             "scored_tokens",
             {
                 "scoring_id": "scoring",
+                "document_id": "scoring",
                 "token_index": place,
                 "confidence": confidence,
                 "is_hit": bool(rng.random() < confidence),

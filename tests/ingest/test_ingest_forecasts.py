@@ -113,7 +113,7 @@ def test_lists_of_probabilities_give_what_the_matrix_gives(
     path = csv_file(tmp_path, "\n".join(lines), "listed.jsonl")
     ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
     ingest_forecasts(warehouse, small, ForecastsLayout(str(softmax_file(tmp_path, rows, [2, 1]))))
-    found = tokens(warehouse, "* exclude (scoring_id)")
+    found = tokens(warehouse, "* exclude (scoring_id, document_id)")
     assert len(found) == 4
     assert found[:2] == found[2:]
 
