@@ -144,6 +144,7 @@ def released(
             ],
         )
         upsert(connection, schema.diversity_vectors, vectors)
-    dbt(work_file, "build")
+    dbt(work_file, "seed")
+    dbt(work_file, "run")
     with duckdb.connect(work_file, read_only=True) as connection:
         yield connection

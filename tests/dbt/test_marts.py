@@ -118,7 +118,11 @@ def test_a_sample_that_never_came_is_a_reject_with_its_own_identity(
     marts: duckdb.DuckDBPyConnection,
 ) -> None:
     prompt_id = content_id("prompt", "Prompt 0 of compared")
-    rows = query(marts, "select * from marts.fct_rejects where reason = 'missing_sample'")
+    rows = query(
+        marts,
+        "select * from marts.fct_rejects"
+        " where reason = 'missing_sample' and study_name = 'compared'",
+    )
     assert [(row["study_name"], row["prompt_id"], row["reject_id"]) for row in rows] == [
         (
             "compared",
