@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import textwrap
@@ -36,6 +37,8 @@ def start_python() -> Iterator[Callable[..., Process]]:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
+            # A test run started in the background ignores Ctrl-C, and its children would inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(process)
         return process
