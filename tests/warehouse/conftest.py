@@ -37,7 +37,7 @@ def start_python() -> Iterator[Callable[..., Process]]:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            # A test run started in the background ignores Ctrl-C, and its children would inherit that.
+            # Started in the background, a test run ignores Ctrl-C; children would inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(process)
