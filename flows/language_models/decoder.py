@@ -95,6 +95,9 @@ def _prefix_numbers(sentences: NDArray[np.int64]) -> NDArray[np.int64]:
     return numbers
 
 
+METADATA_KEY = "decoder"
+
+
 def save_decoder(decoder: Decoder, folder: Path) -> Path:
     """Write the weights, shape and words as ``<SHA-256>.safetensors``, and return its path.
 
@@ -102,9 +105,16 @@ def save_decoder(decoder: Decoder, folder: Path) -> Path:
     """
     content = save(
         {name: tensor.contiguous() for name, tensor in decoder.network.state_dict().items()},
+        # One entry: the library writes several in an order that changes from call to call, and with
+        # it the bytes and their hash.
         metadata={
-            "settings": json.dumps(asdict(decoder.network.settings), sort_keys=True),
-            "words": json.dumps(decoder.vocabulary.words),
+            METADATA_KEY: json.dumps(
+                {
+                    "settings": asdict(decoder.network.settings),
+                    "words": decoder.vocabulary.words,
+                },
+                sort_keys=True,
+            )
         },
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -131,11 +141,9 @@ def load_decoder(path: Path) -> Decoder:
             "file and train again."
         )
     with safe_open(path, framework="pt") as file:
-        metadata = file.metadata()
+        described = json.loads(file.metadata()[METADATA_KEY])
         state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-    vocabulary = Vocabulary(tuple(json.loads(metadata["words"])))
-    network = DecoderNetwork(
-        vocabulary.outcome_count, DecoderSettings(**json.loads(metadata["settings"]))
-    )
+    vocabulary = Vocabulary(tuple(described["words"]))
+    network = DecoderNetwork(vocabulary.outcome_count, DecoderSettings(**described["settings"]))
     network.load_state_dict(state)
     return Decoder(vocabulary, network.eval())
