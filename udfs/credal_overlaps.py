@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,17 +22,6 @@ OVERLAP_WEIGHT, DISTANCE_WEIGHT, VOLUME_WEIGHT = 0.4, 0.3, 0.3
 """Weights of the composite. GCV never prints them: they reproduce all ten rows of its Table 2."""
 
 
-class ThresholdRule(StrEnum):
-    """How near two vertices must be to count as overlapping."""
-
-    HALF_MEAN_SD = "half_mean_sd"
-    """Half the mean standard deviation over axes and the two sets; the default."""
-    HALF_MEAN_VARIANCE = "half_mean_variance"
-    """Half the mean variance: GCV's words read literally."""
-    FIXED_1 = "fixed_1"
-    """1, as the code published with GCV has it."""
-
-
 @dataclass(frozen=True)
 class CredalOverlap:
     """One comparison; every length is in units of the coordinate frame.
@@ -41,13 +29,14 @@ class CredalOverlap:
     Attributes
     ----------
     overlap_calibration : float
-        Vertex overlap under `HALF_MEAN_SD`, in [0, 1].
+        Vertex overlap, in [0, 1]; near is less than half the mean standard deviation over axes and
+        the two sets (rule ``half_mean_sd``).
     overlap_threshold : float
         The distance it used.
     overlap_calibration_half_mean_variance, overlap_threshold_half_mean_variance : float
-        The same under `HALF_MEAN_VARIANCE`.
+        The same with half the mean variance, GCV's words read literally.
     overlap_calibration_fixed_1 : float
-        The same under `FIXED_1`.
+        The same with 1, as the code published with GCV has it.
     centroid_distance : float
         Distance of the means of all points (not of the hulls' vertices), at least 0.
     volume_ratio : float or None

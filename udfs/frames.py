@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,19 +22,6 @@ LARGEST_COORDINATE = 1e100
 
 class FrameError(CalibraryError):
     """An axis cannot be scaled."""
-
-
-class CoordinateFrame(StrEnum):
-    """Names of the frames; `pooled_z` is the default."""
-
-    POOLED_Z = "pooled_z"
-    """z-scores fitted once on the human and all generated vectors of the study."""
-    HUMAN_Z = "human_z"
-    """z-scores fitted on the human vectors."""
-    SELF_Z = "self_z"
-    """Every set on itself: what GCV's text says. Size and place lose their meaning."""
-    RAW = "raw"
-    """As measured."""
 
 
 @dataclass(frozen=True)

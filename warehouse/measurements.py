@@ -14,9 +14,6 @@ from enum import StrEnum
 
 import duckdb
 
-MEASURED_STATUSES = ("ok", "too_short", "truncated")
-"""Ledger statuses of generated stories that have words to measure."""
-
 
 class Feature(StrEnum):
     """What is measured of a text."""
