@@ -36,14 +36,15 @@ class BuiltRelation:
 def run_dbt(settings: Settings, *arguments: str) -> Any:
     """Run one dbt command on the work file; the caller must have closed its own connection.
 
-    Paths are absolute, since dbt follows the working directory; the file lock is given back when
-    this returns (``keep_open: false`` in the profile).
+    Paths are absolute, since dbt follows the working directory. The profile keeps the file open
+    from node to node; its lock is given back when this returns.
 
     Raises
     ------
     BuildFailedError
         A node failed: the sentence names the first failed nodes and the log file.
     """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
     require_work_file(settings.home)
@@ -69,7 +70,10 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
         json.dumps({"definition_version": DEFINITION_VERSION}),
     ]
     with _environment(settings), contextlib.redirect_stdout(io.StringIO()):
-        outcome = dbtRunner().invoke(command)
+        try:
+            outcome = dbtRunner().invoke(command)
+        finally:
+            DuckDBConnectionManager.close_all_connections()
     if not outcome.success:
         raise BuildFailedError(_failure_sentence(outcome, log_folder / "dbt.log"))
     return outcome

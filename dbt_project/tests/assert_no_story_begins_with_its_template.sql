@@ -1,5 +1,6 @@
 -- A returned row is a generated story that begins with the frame of its prompt: it was cut in the
--- wrong place. The frame's first line is compared, with the prompt in it.
+-- wrong place. The frame's first line is compared, with the prompt in it; where that is the prompt
+-- alone, a language model may as well have repeated it.
 with
 
 stories as (
@@ -26,6 +27,7 @@ stories_with_their_frame as (
         stories.study_name,
         stories.story_id,
         stories.story_text,
+        prompts.prompt_text,
         replace(
             split_part(language_models.template_text, chr(10), 1), '{prompt}', prompts.prompt_text
         ) as first_line
@@ -53,7 +55,9 @@ wrongly_cut_stories as (
 
     from stories_with_their_frame
 
-    where starts_with(ltrim(story_text), first_line)
+    where
+        first_line != prompt_text
+        and starts_with(ltrim(story_text), first_line)
 
 )
 

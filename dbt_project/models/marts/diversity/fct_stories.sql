@@ -18,6 +18,12 @@ texts as (
 
 ),
 
+prompts as (
+
+    select * from {{ ref('stg_raw__prompts') }}
+
+),
+
 studies as (
 
     select * from {{ ref('stg_raw__studies') }}
@@ -98,6 +104,7 @@ fct_stories as (
         story_tokens_averaged.mean_sampling_confidence,
         story_tokens_averaged.sampling_log_loss_nats,
         texts.story_text,
+        starts_with(ltrim(texts.story_text), prompts.prompt_text) as begins_with_prompt,
         stories.file_name,
         stories.line_number
 
@@ -110,6 +117,11 @@ fct_stories as (
 
     inner join studies
         on stories.study_name = studies.study_name
+
+    left join prompts
+        on
+            stories.study_name = prompts.study_name
+            and stories.prompt_id = prompts.prompt_id
 
     left join texts
         on stories.text_id = texts.text_id
