@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -30,6 +33,16 @@ hypothesis.settings.register_profile("calibrary", deadline=None)
 hypothesis.settings.load_profile("calibrary")
 
 
+LONGEST_FIRST = ("test_real_inputs.py", "test_interruption.py", "test_marts.py", "test_endpoint.py")
+"""Two workers start with two different builds, and none ends on a long file."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the longest files come first; within a file nothing moves."""
+    place = {name: index for index, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The real inputs beside the checkout, or where ``CALIBRARY_SHARED_DATA`` says."""
@@ -39,19 +52,67 @@ def shared_data() -> Path:
     return folder
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return the home *name*, which whichever worker comes first makes and the others wait for."""
+    base = factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with FileLock(f"{home}.lock"):
+        if not snapshot_path(home).exists():
+            make(home)
+    return home
+
+
+def calibrary(home: Path, *arguments: str) -> None:
+    """Run one command as a user does."""
+    completed = subprocess.run(
+        [sys.executable, "-m", "flows", *arguments, "--home", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert completed.returncode == 0, completed.stderr
+
+
 @pytest.fixture(scope="session")
 def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which the shipped study ran once, from end to end; tests must not change it."""
-    base = tmp_path_factory.getbasetemp()
-    made = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made_once"
-    # The workers share one run: whoever comes first makes it, and each works on a copy.
-    with FileLock(f"{made}.lock"):
-        if not snapshot_path(made).exists():
-            completed = subprocess.run(
-                [sys.executable, "-m", "flows", "run", "--home", str(made)],
-                capture_output=True,
-                text=True,
-                timeout=400,
-            )
-            assert completed.returncode == 0, completed.stderr
+    made = made_once(tmp_path_factory, "small_study", lambda home: calibrary(home, "run"))
     return Path(shutil.copytree(made, tmp_path_factory.mktemp("small_study") / "home"))
+
+
+REAL_PROMPTS = 5
+"""Enough for a hull of full rank; the whole sets take minutes of embedding and are run by hand."""
+
+
+def first_prompts(path: Path, count: int) -> Iterator[str]:
+    """Every line of the first *count* prompts; the file is ordered by training stage."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [(json.loads(line)["prompt_id"], line) for line in file]
+    wanted = list(dict.fromkeys(prompt_id for prompt_id, _ in lines))[:count]
+    return (line for prompt_id, line in lines if prompt_id in wanted)
+
+
+@pytest.fixture(scope="session")
+def real_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with three real inputs: a few prompts of two, every released vector of the third."""
+
+    def make(home: Path) -> None:
+        stories = shared_data / "writing_prompts"
+        calibrary(
+            home, "ingest", "stories", str(stories / "responses.jsonl.gz"),
+            "--prompts", str(stories / "prompts.jsonl.gz"), "--name", "writing_prompts",
+            "--prompt-count", str(REAL_PROMPTS),
+        )  # fmt: skip
+        part = home.with_name("olmo.jsonl")
+        whole = shared_data / "olmo_generations" / "generations.jsonl.gz"
+        part.write_text("".join(first_prompts(whole, REAL_PROMPTS)), encoding="utf-8")
+        calibrary(
+            home, "ingest", "generations", str(part), "--name", "olmo",
+            "--language-model-column", "stage", "--decoding-strategy", "temperature_1.0",
+        )  # fmt: skip
+        vectors = shared_data / "uncertain_human" / "uncertainty_analysis.csv"
+        calibrary(home, "ingest", "diversity-vectors", str(vectors), "--name", "uncertain_human")
+        calibrary(home, "measure")
+        calibrary(home, "build")
+
+    return made_once(tmp_path_factory, "real_inputs", make)

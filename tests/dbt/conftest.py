@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -16,13 +14,9 @@ import pytest
 from tests.dbt.raw_studies import (
     all_studies,
     feature_rows,
-    ingest_row,
-    prompt_row,
-    study_row,
-    vector_row,
 )
 from warehouse import schema
-from warehouse.connection import open_warehouse
+from warehouse.connection import open_warehouse, snapshot_path
 from warehouse.measurements import Feature, missing_cuts
 from warehouse.writers import upsert
 
@@ -109,42 +103,19 @@ def marts(built: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-AXES = ("semantic", "lexical", "syntactic")
-RELEASED = "released"
-
-
-def released_rows(path: Path) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            prompt_id = line["prompt_id"]
-            for source, side in ((f"{line['model']}/{line['strategy']}", "model"), ("human",) * 2):
-                vector = [line[f"{side}_{axis}_diversity"] for axis in AXES]
-                rows[prompt_id, source] = vector_row(RELEASED, prompt_id, source, vector)
-    return list(rows.values())
-
-
 @pytest.fixture(scope="session")
-def released(
-    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, dbt: Dbt
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The marts of GCV's released vectors, as a study of their own."""
-    work_file = tmp_path_factory.mktemp("released") / "work.duckdb"
-    vectors = released_rows(shared_data / "uncertain_human" / "uncertainty_analysis.csv")
-    prompts = {row["prompt_id"] for row in vectors}
-    with open_warehouse(work_file) as connection:
-        upsert(connection, schema.studies, [study_row(RELEASED)])
-        upsert(connection, schema.ingests, [ingest_row("vectors", RELEASED, "diversity_vectors")])
-        upsert(
-            connection,
-            schema.prompts,
-            [
-                prompt_row(RELEASED, int(prompt_id), "vectors") | {"prompt_id": prompt_id}
-                for prompt_id in prompts
-            ],
-        )
-        upsert(connection, schema.diversity_vectors, vectors)
-    dbt(work_file, "seed")
-    dbt(work_file, "run")
-    with duckdb.connect(work_file, read_only=True) as connection:
+def released(real_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The marts of GCV's released vectors: what the snapshot says of that study alone."""
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{snapshot_path(real_home)}' as snapshot (read_only)")
+        connection.execute("create schema marts")
+        names = connection.execute(
+            "select table_name from duckdb_columns() where database_name = 'snapshot' "
+            "and schema_name = 'marts' and column_name = 'study_name'"
+        ).fetchall()
+        for (name,) in names:
+            connection.execute(
+                f"create view marts.{name} as select * from snapshot.marts.{name} "  # noqa: S608
+                "where study_name = 'uncertain_human'"
+            )
         yield connection

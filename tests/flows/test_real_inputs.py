@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from tests.conftest import REAL_PROMPTS
 from warehouse.connection import snapshot_path
 
 pytestmark = [
@@ -20,54 +16,10 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-PROMPTS = 5
-"""Enough for a hull of full rank; the whole sets take minutes of embedding and are run by hand."""
-
-
-def calibrary(home: Path, *arguments: str) -> str:
-    completed = subprocess.run(
-        [sys.executable, "-m", "flows", *arguments, "--home", str(home)],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        env=os.environ | {"CALIBRARY_HOME": str(home)},
-    )
-    assert completed.returncode == 0, completed.stderr
-    return completed.stdout
-
-
-def first_prompts(path: Path, count: int) -> Iterator[str]:
-    """Every line of the first *count* prompts; the file is ordered by training stage."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [(json.loads(line)["prompt_id"], line) for line in file]
-    wanted = list(dict.fromkeys(prompt_id for prompt_id, _ in lines))[:count]
-    return (line for prompt_id, line in lines if prompt_id in wanted)
-
 
 @pytest.fixture(scope="module")
-def marts(
-    shared_data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    folder = tmp_path_factory.mktemp("real")
-    home = folder / "home"
-    stories = shared_data / "writing_prompts"
-    calibrary(
-        home, "ingest", "stories", str(stories / "responses.jsonl.gz"),
-        "--prompts", str(stories / "prompts.jsonl.gz"), "--name", "writing_prompts",
-        "--prompt-count", str(PROMPTS),
-    )  # fmt: skip
-    part = folder / "olmo.jsonl"
-    whole = shared_data / "olmo_generations" / "generations.jsonl.gz"
-    part.write_text("".join(first_prompts(whole, PROMPTS)), encoding="utf-8")
-    calibrary(
-        home, "ingest", "generations", str(part), "--name", "olmo",
-        "--language-model-column", "stage", "--decoding-strategy", "temperature_1.0",
-    )  # fmt: skip
-    vectors = shared_data / "uncertain_human" / "uncertainty_analysis.csv"
-    calibrary(home, "ingest", "diversity-vectors", str(vectors), "--name", "uncertain_human")
-    calibrary(home, "measure")
-    calibrary(home, "build")
-    with duckdb.connect(snapshot_path(home), read_only=True) as connection:
+def marts(real_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(snapshot_path(real_home), read_only=True) as connection:
         connection.execute("set search_path = 'marts'")
         yield connection
 
@@ -81,7 +33,7 @@ def test_every_response_is_selected_or_rejected_with_a_reason(
         "study_name = 'writing_prompts' and reject_kind = 'story')"
     ).fetchone()
     assert row is not None
-    assert row[0] == 10 * PROMPTS
+    assert row[0] == 10 * REAL_PROMPTS
     assert row[0] + row[1] == 8169
 
 
@@ -91,7 +43,7 @@ def test_human_stories_have_diversities_and_a_credal_set(marts: duckdb.DuckDBPyC
         "syntactic_diversity, length_controlled_story_count from fct_diversity_vectors "
         "where study_name = 'writing_prompts'"
     ).fetchall()
-    assert len(rows) == PROMPTS
+    assert len(rows) == REAL_PROMPTS
     for story_count, status, *diversities, controlled in rows:
         assert (story_count, status, controlled) == (10, "ok", 10)
         assert all(0.0 < diversity < 1.0 for diversity in diversities)
@@ -99,7 +51,7 @@ def test_human_stories_have_diversities_and_a_credal_set(marts: duckdb.DuckDBPyC
         "select hull_rank, prompt_count, hull_volume > 0 from fct_credal_sets where study_name = "
         "'writing_prompts' and coordinate_frame = 'raw' and axes = 'semantic_lexical_syntactic'"
     ).fetchall()
-    assert hull == [(3, PROMPTS, True)]
+    assert hull == [(3, REAL_PROMPTS, True)]
 
 
 def test_four_training_stages_have_sets_and_no_comparison_with_people(
@@ -109,7 +61,7 @@ def test_four_training_stages_have_sets_and_no_comparison_with_people(
         "select story_source_name, story_count from dim_story_sources where study_name = 'olmo'"
     ).fetchall()
     assert len(sources) == 4
-    assert {count for _, count in sources} == {10 * PROMPTS}
+    assert {count for _, count in sources} == {10 * REAL_PROMPTS}
     statuses = marts.execute(
         "select distinct comparison_status, overlap_calibration, centroid_distance, volume_ratio, "
         "composite_calibration from fct_credal_overlaps where study_name = 'olmo'"
