@@ -76,7 +76,8 @@ def recorded_run(
         _end_quietly(run, "failed", str(error))
         raise
     except BaseException as error:
-        is_stop = isinstance(error, KeyboardInterrupt) or "interrupted" in str(error)
+        # Prefect raises its own, no `Exception`, when the process is told to terminate.
+        is_stop = not isinstance(error, Exception) or "interrupted" in str(error)
         _end_quietly(run, "interrupted" if is_stop else "failed", type(error).__name__)
         raise
     else:

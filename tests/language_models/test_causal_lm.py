@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,25 @@ def test_out_of_memory_halves_the_batch_and_changes_no_sample() -> None:
         tiny_language_model(weights).write(asked, strategy, LIMITS)
     )
     assert (writer.batch_size, short_of_memory.refusals) == (2, 2)
+
+
+def test_no_score_tensor_outlives_its_step() -> None:
+    weights, live = without_end(tiny_weights()), {}
+    step = itertools.count(1)
+
+    def count_scores(*_: object) -> None:
+        if (now := next(step)) in {2, 40}:
+            live[now] = sum(
+                type(each) is torch.Tensor and each.shape[-1:] == (weights.config.vocab_size,)
+                for each in gc.get_objects()
+            )
+
+    weights.register_forward_hook(count_scores)
+    tiny_language_model(weights).write(
+        requests(SHORT, samples=2), strategy_named("typical_0.95"), GenerationLimits(40)
+    )
+    # As many after the last token as after the second: memory does not grow with the story.
+    assert live[40] == live[2] > 0
 
 
 def test_memory_that_cannot_hold_one_story_is_a_failed_sample_with_a_sentence() -> None:
