@@ -52,6 +52,24 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def harness() -> Iterator[dict[str, str]]:
+    """One Prefect server for all flows of a worker; for its subprocesses, the environment."""
+    import prefect.settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield {"PREFECT_API_URL": str(prefect.settings.PREFECT_API_URL.value())}
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The weights of a tiny language model."""
+    from tests.language_models.tiny_language_model import save_tiny
+
+    return save_tiny(tmp_path_factory.mktemp("weights") / "tiny")
+
+
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
     """Return the home *name*, which whichever worker comes first makes and the others wait for."""
     base = factory.getbasetemp()

@@ -1,9 +1,8 @@
-"""Measure two texts with the task runner named on the command line, and print the rows as JSON."""
+"""Measure two texts with every task runner of the settings, and print the rows as JSON."""
 
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 
 from flows.feature_batches import FeatureSettings, TextBatch
@@ -13,7 +12,7 @@ BATCH = TextBatch(("a", "b"), (0, 2), ("One two, two.", "Three four five six."))
 
 
 def main() -> None:
-    """Run one task of a flow."""
+    """Run one task of a flow, once by each runner."""
     from prefect import flow
 
     from flows.measure import measure_batch, task_runner
@@ -27,8 +26,11 @@ def main() -> None:
         rows = measure_batch.submit(Feature.WORD_SET, BATCH, SETTINGS).result()
         return dict(rows.to_pydict())
 
-    runner = task_runner(Settings(task_runner=TaskRunnerName(sys.argv[1])))
-    print(json.dumps(probe.with_options(task_runner=runner)()))
+    found = {
+        name.value: probe.with_options(task_runner=task_runner(Settings(task_runner=name)))()
+        for name in TaskRunnerName
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

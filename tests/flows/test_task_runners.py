@@ -1,12 +1,13 @@
 """Every task runner of the settings computes the same rows.
 
-Each runs in a process of its own: the threads that Prefect and Dask leave behind draw from Python's
+They run in a process of their own: the threads that Prefect and Dask leave draw from Python's
 random state, on which the property tests of the same worker keep watch.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,16 +21,24 @@ from tests.flows.task_runner_probe import BATCH, SETTINGS
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", list(TaskRunnerName))
-def test_a_task_runner_gives_what_a_plain_call_gives(name: TaskRunnerName) -> None:
+@pytest.fixture(scope="module")
+def found(harness: dict[str, str]) -> dict[str, dict[str, list[object]]]:
     finished = subprocess.run(
-        [sys.executable, "-m", "tests.flows.task_runner_probe", name.value],
+        [sys.executable, "-m", "tests.flows.task_runner_probe"],
         cwd=ROOT,
+        env=os.environ | harness,
         stdout=subprocess.PIPE,
         text=True,
         timeout=300,
     )
     assert finished.returncode == 0
-    found = json.loads(finished.stdout.splitlines()[-1])
-    assert found == word_set_rows(BATCH, SETTINGS).to_pydict()
-    assert found["words"] == [["one", "two"], ["four", "three"]]
+    return dict(json.loads(finished.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("name", list(TaskRunnerName))
+def test_a_task_runner_gives_what_a_plain_call_gives(
+    found: dict[str, dict[str, list[object]]], name: TaskRunnerName
+) -> None:
+    rows = found[name.value]
+    assert rows == word_set_rows(BATCH, SETTINGS).to_pydict()
+    assert rows["words"] == [["one", "two"], ["four", "three"]]

@@ -9,27 +9,15 @@ from typing import Any
 
 import pytest
 import yaml
-from prefect.testing.utilities import prefect_test_harness
 
 from flows.ingest_stages import ingest_study
 from flows.settings import Settings, load_settings, prepare_home
 from flows.study import load_study
-from tests.language_models.tiny_language_model import WORDS, save_tiny
+from tests.language_models.tiny_language_model import WORDS
 
 PROMPTS = [" ".join(WORDS[start : start + 3 + 2 * start]) for start in range(5)]
 
 MakeStudy = Callable[..., Path]
-
-
-@pytest.fixture(scope="session")
-def harness() -> Any:
-    with prefect_test_harness(server_startup_timeout=120):
-        yield
-
-
-@pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(tmp_path_factory.mktemp("weights") / "tiny")
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -112,12 +111,13 @@ def test_a_server_writes_a_story_per_request_by_every_strategy(
     assert all(sample.text for sample in written)
 
 
+@pytest.mark.usefixtures("harness")
 def test_an_endpoint_that_dies_midway_is_one_sentence_and_the_next_start_goes_on(
     settings: Settings,
     make_study: MakeStudy,
     tiny_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    harness: Any,
+    server: str,
 ) -> None:
     monkeypatch.setattr(generate_module.generate_batch, "retry_delay_seconds", [0.1, 0.1, 0.1])
 
@@ -148,8 +148,7 @@ def test_an_endpoint_that_dies_midway_is_one_sentence_and_the_next_start_goes_on
             "where story_kind = 'generated' group by 1"
         ).fetchall()
     assert rows == [("temperature_1.2", 3 * len(PROMPTS))]
-    with served(tiny_folder) as (url, _):
-        report = generate_study(settings, study(url))
+    report = generate_study(settings, study(server))
     # At another port it is the same language model: only what was missing is asked for.
     assert sum(report.status_counts.values()) == 3 * len(PROMPTS)
 

@@ -14,7 +14,7 @@ import yaml
 from flows.ingest_stages import ingest_study
 from flows.settings import Settings
 from flows.study import load_study
-from tests.generation.conftest import harness, settings, tiny_folder  # noqa: F401 - fixtures
+from tests.generation.conftest import settings  # noqa: F401 - a fixture
 from tests.language_models.tiny_language_model import WORDS
 
 DOCUMENTS = [
@@ -29,7 +29,7 @@ MakeStudy = Callable[..., Path]
 @pytest.fixture
 def make_study(
     tmp_path: Path,
-    tiny_folder: Path,  # noqa: F811 - the fixture
+    tiny_folder: Path,
     settings: Settings,  # noqa: F811 - the fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> MakeStudy:

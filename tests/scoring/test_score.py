@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -195,7 +194,6 @@ def test_what_no_test_set_can_be_is_refused(
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from prefect.testing.utilities import prefect_test_harness
 import flows.score
 from flows.settings import load_settings
 write, written = flows.score.upsert, []
@@ -205,26 +203,22 @@ def write_and_die(connection, table, rows, **options):
         os.kill(os.getpid(), signal.SIGKILL)
     return write(connection, table, rows, **options)
 flows.score.upsert = write_and_die
-with prefect_test_harness(server_startup_timeout=120):
-    flows.score.score_study(load_settings(Path(sys.argv[1])), Path(sys.argv[2]))
+flows.score.score_study(load_settings(Path(sys.argv[1])), Path(sys.argv[2]))
 """
 """Dies when the tokens of the second batch are there and its documents are not."""
 
 
 def test_killed_and_run_again_it_ends_as_if_never_interrupted(
-    settings: Settings, make_study: MakeStudy, tmp_path: Path
+    settings: Settings, make_study: MakeStudy, tmp_path: Path, harness: dict[str, str]
 ) -> None:
     study = make_study()
-    process = subprocess.Popen(
+    process = subprocess.run(
         [sys.executable, "-c", DRIVER, str(settings.home), str(study)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        capture_output=True,
+        env=os.environ | harness,
+        timeout=300,
     )
-    assert process.wait(timeout=300) == -signal.SIGKILL
-    # The server that it started for itself outlives it.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL, process.stderr
     done = rows(settings, "select count(*) from raw.scored_documents")[0][0]
     assert 0 < done < len(DOCUMENTS)
     assert "so far" in status_text(read_status(settings))
