@@ -70,8 +70,10 @@ def _shared_volume(first: Points, first_hull: Hull, second: Points, second_hull:
     try:
         return float(ConvexHull(corners).volume)
     except QhullError:
-        # They touch in a face, an edge or a corner, which has no volume.
-        return 0.0
+        # Mostly they touch in a face, an edge or a corner, without volume; the slower way knows.
+        corners_of_both = first[first_hull.corners], second[second_hull.corners]
+        iou = intersection_over_union(*corners_of_both).iou
+        return iou * (first_hull.hull_volume + second_hull.hull_volume) / (1.0 + iou)
 
 
 def _clipped(points: Points, hull: Hull, equations: Points) -> list[Points]:

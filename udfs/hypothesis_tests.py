@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from udfs.paired_comparisons import rank_correlation
@@ -91,7 +91,7 @@ def student_t_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     first, second : array_like of float, shape (n,) and (m,)
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if min(len(a), len(b)) < 2 or a.var() + b.var() == 0.0:
+    if min(len(a), len(b)) < 2 or (_is_constant(a) and _is_constant(b)):
         return _undefined(len(a) + len(b))
     found = stats.ttest_ind(a, b)
     gap = float(a.mean() - b.mean())
@@ -109,11 +109,16 @@ def student_t_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     )
 
 
+def _is_constant(values: NDArray[np.float64]) -> bool:
+    """Whether nothing varies; the variance of equal values may be some 1e-34 by rounding."""
+    return float(np.ptp(values)) == 0.0 if len(values) else True
+
+
 def analysis_of_variance(groups: Sequence[ArrayLike]) -> HypothesisTest:
     """One-way analysis of variance over *groups*, arrays of shape (n,) each; n may differ."""
     values = [np.asarray(group, dtype=np.float64) for group in groups]
     count = sum(map(len, values))
-    if len(values) < 2 or count <= len(values) or sum(group.var() for group in values) == 0.0:
+    if len(values) < 2 or count <= len(values) or all(map(_is_constant, values)):
         return _undefined(count)
     found = stats.f_oneway(*values)
     between, within = len(values) - 1, count - len(values)

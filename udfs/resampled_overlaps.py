@@ -1,8 +1,9 @@
 """The comparison of two credal sets over many draws of prompts: bootstrap and random halves.
 
 Every frame but `self_z` scales both sets by one map, so hulls, intersection, ranks and sorted
-values are found once per draw and only lengths are taken per frame. `self_z` is left out: each set
-would have to be scaled anew in each draw, and what comes of it has no size and no place.
+values are found once per draw and only lengths are taken per frame; a frame in which an axis is
+constant flattens both sets, which are then taken anew. `self_z` is left out: each set would have to
+be scaled anew in each draw, and what comes of it has no size and no place.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class DrawnSet:
     Attributes
     ----------
     points : ndarray of float, shape (n, axes)
+    rows : ndarray of int, shape (draws, m)
+        Rows of the points in each draw.
     hulls : HullBatch
     means, variances : ndarray of float, shape (draws, axes)
         Population variances.
@@ -66,6 +69,7 @@ class DrawnSet:
     """
 
     points: Values
+    rows: Rows
     hulls: HullBatch
     means: Values
     variances: Values
@@ -154,6 +158,7 @@ def _drawn_once(
     drawn = points[rows]
     return DrawnSet(
         points=points,
+        rows=rows,
         hulls=hull_batch(points, rows),
         means=drawn.mean(axis=1),
         variances=drawn.var(axis=1),
@@ -170,9 +175,23 @@ def _measures(
     shared = _frameless_measures(human, source, is_paired=is_paired)
     found = []
     for frame_index, unit in enumerate(np.array(units)):
-        measures = shared | _lengths(human, source, unit, shared["volume_ratio"])
+        if unit.all():
+            measures = shared | _lengths(human, source, unit, shared["volume_ratio"])
+        else:
+            measures = _flattened_measures(human, source, unit, is_paired=is_paired)
         found += [ResampledMeasure(frame_index, *measure) for measure in measures.items()]
     return found
+
+
+def _flattened_measures(
+    human: DrawnSet, source: DrawnSet, unit: Values, *, is_paired: bool
+) -> dict[str, Values]:
+    """Every measure in a frame that maps an axis to 0, under which hulls lose a dimension."""
+    flat_human = _drawn(human.points * unit, human.rows)
+    flat_source = _drawn(source.points * unit, source.rows)
+    shared = _frameless_measures(flat_human, flat_source, is_paired=is_paired)
+    lengths = _lengths(flat_human, flat_source, np.ones(len(unit)), shared["volume_ratio"])
+    return shared | lengths
 
 
 def _frameless_measures(human: DrawnSet, source: DrawnSet, *, is_paired: bool) -> dict[str, Values]:

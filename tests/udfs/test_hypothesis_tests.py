@@ -80,3 +80,10 @@ def test_what_cannot_be_tested_has_a_count_and_no_statistic() -> None:
     assert analysis_of_variance([[1.0, 2.0]]).statistic is None
     assert mann_whitney_test([], [1.0]).statistic is None
     assert mann_whitney_test([1.0], [1.0]).statistic is None
+
+
+def test_equal_values_within_every_group_leave_nothing_to_test_by() -> None:
+    """0.1 is no binary fraction: the variance of three of them is not exactly 0."""
+    assert student_t_test([0.1] * 3, [0.3] * 3).statistic is None
+    assert student_t_test([0.1] * 3, [0.1] * 4).statistic is None
+    assert analysis_of_variance([[0.1] * 3, [0.3] * 3]).statistic is None
