@@ -37,6 +37,7 @@ KIND = "generated_stories"
 _SELECTED_PROMPTS = """
 select prompts.prompt_id, prompts.prompt_text
 from raw.prompts as prompts
+inner join raw.ingests as ingests on prompts.ingest_id = ingests.ingest_id
 left join (
     select story_selections.prompt_id, min(story_selections.prompt_rank) as prompt_rank
     from raw.story_selections as story_selections
@@ -48,6 +49,7 @@ left join (
 ) as selected on prompts.prompt_id = selected.prompt_id
 inner join raw.studies as studies on prompts.study_name = studies.study_name
 where prompts.study_name = $study_name
+    and ingests.status = 'done'
     and (studies.selection_id is null or selected.prompt_id is not null)
     and prompts.prompt_text is not null
 order by selected.prompt_rank, prompts.prompt_id

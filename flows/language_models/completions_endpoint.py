@@ -161,13 +161,15 @@ class CompletionsEndpoint:
                 f"{answer.text[:80]!r}; it is no completions endpoint."
             ) from None
         usage = found.get("usage") or {}
+        stop_reason = _stop_reason(choice)
         return GeneratedSample(
             sample_key=request.sample_key,
             text=text,
-            stop_reason=_stop_reason(choice),
+            stop_reason=stop_reason,
             failure=None,
             prompt_token_count=usage.get("prompt_tokens"),
-            story_token_count=usage.get("completion_tokens"),
+            # Servers differ in whether they count the end token, or what spelled the stop string.
+            story_token_count=(usage.get("completion_tokens") if stop_reason == "length" else None),
             wall_seconds=seconds / row_count,
             row_count=row_count,
             padded_token_count=None,

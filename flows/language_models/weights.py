@@ -118,10 +118,19 @@ def choose_quantization(
 
 
 @cache
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files that the library loads: ``model*.safetensors`` where there are such.
+
+    Some repositories ship the same weights a second time, as ``consolidated.safetensors``.
+    """
+    named = sorted(folder.glob("model*.safetensors"))
+    return named or sorted(folder.glob("*.safetensors"))
+
+
 def count_parameters(folder: Path) -> int:
     """Return the numbers that the weights in *folder* hold, read from the headers alone."""
     count = 0
-    for file in folder.glob("*.safetensors"):
+    for file in weight_files(folder):
         with safe_open(file, "pt") as tensors:
             count += sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118 - not a mapping
     return count
@@ -187,6 +196,7 @@ def _downloaded(entry: LanguageModelEntry) -> Path:
             entry.weights,
             revision=entry.revision,
             allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"],
+            ignore_patterns=["consolidated*.safetensors"],
         )
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise LanguageModelError(
@@ -198,7 +208,7 @@ def _downloaded(entry: LanguageModelEntry) -> Path:
 
 
 def _identified(folder: Path, revision: str | None) -> LocatedWeights:
-    weights = sorted(folder.glob("*.safetensors"))
+    weights = weight_files(folder)
     if not weights:
         raise LanguageModelError(
             f"a folder of weights must hold safetensors, found none in {folder}; "

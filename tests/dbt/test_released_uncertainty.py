@@ -179,8 +179,8 @@ def test_every_query_of_the_page_runs_and_answers(released: duckdb.DuckDBPyConne
     assert len(queries) == 7
     answers = [released.execute(query).fetchall() for query in queries]
     assert all(answers)
-    resolved = {row[0]: row[1:] for row in answers[1]}
+    resolved = {row[1]: row[2:] for row in answers[1]}
     assert resolved["overlap_calibration"] == (190, 0)
     assert resolved["wasserstein_mean"][1] > 180
     # Half the prompts span a smaller hull than all of them.
-    assert all(row[2] < row[4] for row in answers[2])
+    assert all(row[3] < row[5] for row in answers[2])

@@ -41,9 +41,11 @@ configurations as (
             credal_overlaps.study_name = story_sources.study_name
             and credal_overlaps.story_source_name = story_sources.story_source_name
 
+    -- A hull grows with n: its volume stands beside the others where all of its prompts are shared.
     left join credal_sets
         on
             credal_overlaps.study_name = credal_sets.study_name
+            and credal_overlaps.shared_prompt_count = credal_sets.prompt_count
             and credal_overlaps.story_source_name = credal_sets.story_source_name
             and credal_overlaps.coordinate_frame = credal_sets.coordinate_frame
             and credal_overlaps.axes = credal_sets.axes

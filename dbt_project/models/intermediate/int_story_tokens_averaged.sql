@@ -6,16 +6,17 @@ story_tokens as (
 
 ),
 
--- A list is summed from its first to its last element, so the same tokens give the same bits.
+-- A list is summed from its first to its last element: the same tokens give the same bits. Where an
+-- endpoint leaves out the value of a token, the mean over the others would not be the story's.
 story_tokens_averaged as (
 
     select
         story_id,
         cast(len(token_ids) as integer) as scored_token_count,
-        list_avg(cast(confidences as double[])) as mean_confidence,
-        -list_avg(cast(log_probabilities_nats as double[])) as log_loss_nats,
-        list_avg(cast(sampling_confidences as double[])) as mean_sampling_confidence,
-        -list_avg(cast(sampling_log_probabilities_nats as double[])) as sampling_log_loss_nats
+        {{ mean_of_all('confidences') }} as mean_confidence,
+        -{{ mean_of_all('log_probabilities_nats') }} as log_loss_nats,
+        {{ mean_of_all('sampling_confidences') }} as mean_sampling_confidence,
+        -{{ mean_of_all('sampling_log_probabilities_nats') }} as sampling_log_loss_nats
 
     from story_tokens
 

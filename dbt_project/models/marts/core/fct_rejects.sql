@@ -24,10 +24,24 @@ studies as (
 
 ),
 
+stories as (
+
+    select * from {{ ref('stg_raw__stories') }}
+
+),
+
 -- What a finished ingest or the current selection left out; an earlier selection no longer counts.
 current_rejects as (
 
-    select rejects.*
+    select
+        rejects.*,
+        -- A copy has the identity of the story that stays, which came from another place.
+        (
+            rejects.ingest_id is not null
+            and stories.story_id is not null
+            and (stories.file_name, stories.line_number)
+            != (rejects.file_name, rejects.line_number)
+        ) as is_copy
 
     from rejects
 
@@ -38,6 +52,11 @@ current_rejects as (
         on
             rejects.study_name = studies.study_name
             and rejects.selection_id = studies.selection_id
+
+    left join stories
+        on
+            rejects.study_name = stories.study_name
+            and rejects.story_id = stories.story_id
 
     where
         (rejects.ingest_id is null or ingests.ingest_status = 'done')
@@ -54,7 +73,8 @@ fct_rejects as (
         reason,
         detail,
         prompt_id,
-        story_id,
+        case when not is_copy then story_id end as story_id,
+        case when is_copy then story_id end as kept_story_id,
         file_name,
         line_number
 
@@ -70,6 +90,7 @@ fct_rejects as (
         detail,
         prompt_id,
         story_id,
+        null as kept_story_id,
         file_name,
         line_number
 

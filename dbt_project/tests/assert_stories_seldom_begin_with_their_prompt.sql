@@ -1,6 +1,6 @@
--- A returned row is a story source generated here whose stories all begin with their prompt: the
+-- A returned row is a story source generated here whose stories mostly begin with their prompt: the
 -- prompt was not cut off. A language model that repeats a prompt now and then is no fault of the
--- warehouse; `fct_stories.begins_with_prompt` counts those. Under ten stories may all be such.
+-- warehouse; `fct_stories.begins_with_prompt` counts those. Under ten stories are too few to tell.
 with
 
 stories as (
@@ -26,7 +26,7 @@ uncut_story_sources as (
 
     having
         count(*) >= 10
-        and bool_and(begins_with_prompt)
+        and avg(cast(begins_with_prompt as integer)) > 0.5
 
 )
 
