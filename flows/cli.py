@@ -88,13 +88,16 @@ def generate_command(
     study: Annotated[
         Path, typer.Argument(help="Study file (YAML); the shipped small study if not given.")
     ] = SMALL_STUDY,
+    retries_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for the samples that failed.")
+    ] = False,
 ) -> None:
     """Generate the stories that a study asks of language models and has not yet. Resumable."""
     prepare_home(context.settings)
     end_orphaned_servers(context.settings)
     from flows.generate import generate_study
 
-    report = generate_study(context.settings, study)
+    report = generate_study(context.settings, study, retries_failed=retries_failed)
     context.show(report.as_record(), report.as_text())
 
 

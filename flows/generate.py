@@ -22,6 +22,7 @@ from flows.generation_plan import (
     Prompt,
     StorySource,
     asked_prompts,
+    forget_failed,
     is_registered,
     missing_batches,
     register,
@@ -93,10 +94,13 @@ class _Grid:
         ) and not any(self.missing(connection))
 
 
-def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
+def generate_study(
+    settings: Settings, study_path: Path, *, retries_failed: bool = False
+) -> GenerateReport:
     """Generate what the study file asks for and the ledger lacks.
 
-    Prefect is started only if there is something.
+    Prefect is started only if there is something. A failed sample has its row and is left alone,
+    unless *retries_failed*: on a machine with more memory it may do.
 
     Raises
     ------
@@ -109,6 +113,8 @@ def generate_study(settings: Settings, study_path: Path) -> GenerateReport:
         return GenerateReport(study.study_name, {}, ("the study names no decoding strategies",))
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         grid = _grid(connection, settings, study)
+        if retries_failed:
+            forget_failed(connection, study.study_name)
         is_done = grid.is_done(connection)
     if is_done:
         return GenerateReport(study.study_name, {}, grid.notes)

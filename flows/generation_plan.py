@@ -163,6 +163,16 @@ def asked_prompts(
     return [Prompt(*row) for row in rows[: settings.prompt_count]]
 
 
+def forget_failed(connection: duckdb.DuckDBPyConnection, study_name: str) -> int:
+    """Delete the failed samples generated here, so that they are asked for again; say how many."""
+    row = connection.execute(
+        "delete from raw.stories where study_name = $study_name and story_kind = $kind "
+        "and status = 'failed' and language_model_id is not null",
+        {"study_name": study_name, "kind": GENERATED},
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
 def missing_batches(
     connection: duckdb.DuckDBPyConnection,
     source: StorySource,

@@ -146,6 +146,10 @@ def test_a_prompt_that_does_not_fit_is_a_failed_row_with_a_sentence(
     assert report.status_counts["failed"] >= 1
     found = rows(settings, "select distinct failure from raw.stories where status = 'failed'")
     assert all("context of 128 tokens" in failure for (failure,) in found)
+    # It has its row and is not asked for again, unless the user says so.
+    assert generate_study(settings, study).status_counts == {}
+    again = generate_study(settings, study, retries_failed=True)
+    assert again.status_counts == {"failed": report.status_counts["failed"]}
 
 
 @pytest.mark.parametrize(
