@@ -74,6 +74,8 @@ def run_dbt(settings: Settings, *arguments: str) -> Any:
             outcome = dbtRunner().invoke(command)
         finally:
             DuckDBConnectionManager.close_all_connections()
+    if isinstance(outcome.exception, KeyboardInterrupt):
+        raise outcome.exception
     if not outcome.success:
         raise BuildFailedError(_failure_sentence(outcome, log_folder / "dbt.log"))
     return outcome

@@ -81,6 +81,20 @@ def run_command(
     context.show(summary.as_record(), summary.as_text())
 
 
+@app.command("serve")
+@with_global_options
+def serve_command(
+    context: CommandContext,
+    study: Annotated[Path, typer.Argument(help="Study file (YAML) with a schedule.")],
+) -> None:
+    """Run a study by its schedule until stopped; each run is Prefect's to show."""
+    prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
+    from flows.serve import serve_study
+
+    serve_study(context.settings, study)
+
+
 @app.command("generate")
 @with_global_options
 def generate_command(

@@ -129,7 +129,7 @@ def is_generated(connection: duckdb.DuckDBPyConnection, settings: Settings, stud
     return _grid(connection, settings, study).is_done(connection)
 
 
-@flow(name="generate", validate_parameters=False)
+@flow(name="generate", validate_parameters=False, persist_result=False)
 def generate(home: str, study_path: str) -> GenerateReport:
     """Generate what the study file at *study_path* asks for and the ledger lacks."""
     settings = load_settings(Path(home))

@@ -89,6 +89,15 @@ LAYOUTS: Mapping[str, type[StoriesLayout | GenerationsLayout | VectorsLayout | F
 """What an entry of each section of inputs may say."""
 
 
+class ScheduleSettings(StrictModel):
+    """When `calibrary serve` runs the study."""
+
+    cron: Annotated[str, Field(pattern=r"^\S+( +\S+){4}$")]
+    """Minute, hour, day of the month, month, day of the week."""
+    timezone: str = "UTC"
+    """IANA name."""
+
+
 class Study(StrictModel):
     """A study file, checked."""
 
@@ -103,6 +112,7 @@ class Study(StrictModel):
     decoding_strategies: tuple[StrategyChoice, ...] = ()
     generation: GenerationSettings = GenerationSettings()
     scoring: ScoringSettings = ScoringSettings()
+    schedule: ScheduleSettings | None = None
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
@@ -137,7 +147,9 @@ CHOICES: Mapping[str, type[StrictModel]] = {
 }
 """What an entry of each list of names may say."""
 
-INPUT_KEYS = frozenset({"study_name", "description", "generation", "scoring", *LAYOUTS, *CHOICES})
+INPUT_KEYS = frozenset(
+    {"study_name", "description", "generation", "scoring", "schedule", *LAYOUTS, *CHOICES}
+)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
