@@ -37,6 +37,7 @@ errors_with_twins as (
 
     select
         scoring_id,
+        binning,
         bin_count,
         token_count,
         occupied_bin_count,
@@ -61,6 +62,7 @@ fct_calibration_errors as (
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
+        errors_with_twins.binning,
         errors_with_twins.bin_count,
         errors_with_twins.token_count,
         coalesce(rejects.rejected_count, 0) as rejected_count,
@@ -103,6 +105,7 @@ fct_calibration_errors as (
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
+        errors_with_twins.binning,
         errors_with_twins.bin_count
 
 )
