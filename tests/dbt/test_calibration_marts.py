@@ -14,6 +14,7 @@ from flows.corpora.layouts import ForecastsLayout
 from flows.ingest_forecasts import ingest_forecasts
 from flows.study import new_study
 from tests.dbt.conftest import Dbt
+from udfs.document_bootstrap import bootstrap_calibration_errors, bootstrap_ratio
 from udfs.reliability import (
     ece_plugin,
     mce,
@@ -159,6 +160,46 @@ def test_equal_confidences_fill_one_equal_mass_bin(errors: duckdb.DuckDBPyConnec
         "where language_model_name = 'alike' and bin_count = 4 and binning = 'equal_mass'"
     ).fetchone()
     assert row == (pytest.approx(0.4, abs=1e-14), 1, 10)
+
+
+@pytest.mark.parametrize("binning", [equal_width, equal_mass])
+def test_intervals_of_imported_forecasts_resample_the_forecasts(
+    errors: duckdb.DuckDBPyConnection,
+    binning: Callable[[list[float], list[int], int], Binned],
+) -> None:
+    confidence, hits = edges()
+    count = len(hits)
+    _, fine = binning(confidence, hits, 960)
+    # Read in order, token by token: one row of sums each.
+    expected = bootstrap_calibration_errors(
+        range(count), fine, [1] * count, hits, confidence, [15], 300, 20240
+    )[0]
+    mean = bootstrap_ratio(confidence, [1.0] * count, 300, 20240)
+    found = errors.execute(
+        "select ece_plugin_low, ece_plugin_high, reliability_debiased_low, "
+        "reliability_debiased_high, mean_confidence_low, mean_confidence_high, "
+        "resampled_unit_count, replicate_count, bootstrap_seed, log_loss_nats_low "
+        "from marts.fct_calibration_errors "
+        "where language_model_name = 'edges' and bin_count = 15 and binning = $binning",
+        {"binning": binning.__name__},
+    ).fetchone()
+    assert found == (
+        pytest.approx(expected.ece_plugin_low, abs=1e-12),
+        pytest.approx(expected.ece_plugin_high, abs=1e-12),
+        pytest.approx(expected.reliability_debiased_low, abs=1e-12),
+        pytest.approx(expected.reliability_debiased_high, abs=1e-12),
+        pytest.approx(mean.low, abs=1e-12),
+        pytest.approx(mean.high, abs=1e-12),
+        count, 300, 20240, None,
+    )  # fmt: skip
+
+
+def test_one_forecast_has_no_interval(errors: duckdb.DuckDBPyConnection) -> None:
+    rows = errors.execute(
+        "select distinct resampled_unit_count, ece_plugin_low, accuracy_high "
+        "from marts.fct_calibration_errors where language_model_name = 'zero'"
+    ).fetchall()
+    assert rows == [(1, None, None)]
 
 
 def test_every_confidence_lies_between_the_edges_of_its_bin_and_bins_leave_no_hole(

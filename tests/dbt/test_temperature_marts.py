@@ -304,6 +304,45 @@ def test_a_loss_in_bits_per_byte_is_what_the_tokens_say(marts: duckdb.DuckDBPyCo
     ]
 
 
+def test_intervals_of_scored_texts_resample_their_documents(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    sums = marts.execute(
+        "select count(*), count(*) filter (where is_hit), -sum(log_probability_nats) "
+        "from fct_scored_tokens where study_name = 'words' group by document_index "
+        "order by document_index"
+    ).fetchall()
+    count, hits, loss = np.array(sums, dtype=float).T
+    rng = np.random.default_rng(20240)
+    drawn = [rng.integers(0, len(sums), size=len(sums)) for _ in range(300)]
+    accuracy, losses = (
+        np.quantile([each[rows].sum() / count[rows].sum() for rows in drawn], [0.025, 0.975])
+        for each in (hits, loss)
+    )
+    found = marts.execute(
+        "select distinct accuracy_low, accuracy_high, log_loss_nats_low, log_loss_nats_high, "
+        "resampled_unit_count from fct_calibration_errors where study_name = 'words'"
+    ).fetchall()
+    assert found == [pytest.approx((*accuracy, *losses, len(sums)), rel=1e-9)]
+
+
+def test_the_fitted_temperature_has_an_interval_around_the_one_that_made_the_outcomes(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = of_net(
+        marts,
+        "select fold_name, fitted_temperature_low, fitted_temperature, fitted_temperature_high, "
+        "defined_replicate_count from fct_temperature_fits where token_group = 'all'",
+    )
+    for name, low, fitted, high, replicate_count in rows:
+        if name != "all":
+            assert (low, high, replicate_count) == (None, None, None)
+            continue
+        assert low < fitted < high
+        assert low < 1.4 < high
+        assert replicate_count == 300
+
+
 def test_forecasts_without_sketches_say_so_in_every_mart(marts: duckdb.DuckDBPyConnection) -> None:
     for mart, status in (
         ("fct_temperature_fits", "fit_status"),

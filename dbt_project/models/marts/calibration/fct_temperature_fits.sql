@@ -12,6 +12,12 @@ gains as (
 
 ),
 
+temperature_ranges as (
+
+    select * from {{ ref('int_temperatures_bootstrapped') }}
+
+),
+
 log_losses as (
 
     select * from {{ ref('int_log_losses_summed') }}
@@ -33,6 +39,9 @@ all_fits as (
         fits.token_count,
         fits.fit.status as fit_status,
         fits.fit.fitted_temperature,
+        temperature_ranges.temperature_range.low as fitted_temperature_low,
+        temperature_ranges.temperature_range.high as fitted_temperature_high,
+        temperature_ranges.temperature_range.replicate_count as defined_replicate_count,
         fits.fit.log_loss_nats,
         fits.fit.log_loss_at_1_nats,
         fits.fit.gradient,
@@ -45,6 +54,12 @@ all_fits as (
 
     left join gains
         on fits.scoring_id = gains.scoring_id and fits.token_group = gains.token_group
+
+    left join temperature_ranges
+        on
+            fits.scoring_id = temperature_ranges.scoring_id
+            and fits.token_group = temperature_ranges.token_group
+            and fits.fold_name = 'all'
 
     union all by name
 
@@ -72,12 +87,17 @@ fct_temperature_fits as (
         all_fits.token_count,
         all_fits.fit_status,
         all_fits.fitted_temperature,
+        all_fits.fitted_temperature_low,
+        all_fits.fitted_temperature_high,
+        all_fits.defined_replicate_count,
         all_fits.log_loss_nats,
         all_fits.log_loss_at_1_nats,
         all_fits.gradient,
         all_fits.curvature,
         all_fits.iteration_count,
         all_fits.temperature_gain_nats,
+        {{ var('bootstrap_replicate_count') }} as replicate_count,
+        {{ var('bootstrap_seed') }} as bootstrap_seed,
         '{{ var("definition_version") }}' as definition_version
 
     from all_fits
