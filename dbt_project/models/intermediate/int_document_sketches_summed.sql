@@ -28,6 +28,7 @@ document_sketches_summed as (
     select
         scoring_id,
         token_group,
+        if(token_group = 'all', 'all', 'known') as class_name,
         unit_index,
         cast(count(*) as double) as token_count,
         cast(sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double)
@@ -48,7 +49,7 @@ document_sketches_summed as (
 
     from token_groups
 
-    group by 1, 2, 3
+    group by 1, 2, 3, 4
 
 )
 

@@ -11,6 +11,7 @@ temperatures_bootstrapped as (
     select
         scoring_id,
         token_group,
+        class_name,
         bootstrap_temperature(
             list(token_count order by unit_index),
             list(sketch_sums order by unit_index),
@@ -21,7 +22,7 @@ temperatures_bootstrapped as (
 
     from document_sketches
 
-    group by 1, 2
+    group by 1, 2, 3
 
 )
 
