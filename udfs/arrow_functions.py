@@ -5,7 +5,7 @@ Each is the function of that name, row by row; `udfs.registry` gives it its SQL 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +27,13 @@ from udfs.diversity import (
     DiversityError,
     jaccard_distance_of_codes,
     mean_pairwise_cosine_distance,
+)
+from udfs.document_bootstrap import (
+    ErrorRanges,
+    SumRange,
+    bootstrap_calibration_errors,
+    bootstrap_ratio,
+    bootstrap_temperature,
 )
 from udfs.frames import AxisScale, axis_scale
 from udfs.hypothesis_tests import (
@@ -54,6 +61,34 @@ def twin_deviations(lists: pa.Array) -> pa.Array:
     """Mean absolute deviation of each bin's calibrated twin."""
     bins = without_nulls(lists, "confidences")
     return pa.array([poisson_binomial_deviation(values) for values in bins], pa.float64())
+
+
+def ratio_ranges(*columns: pa.Array) -> pa.Array:
+    """`bootstrap_ratio` of each pair of lists of sums."""
+    rows = zip(*_listed(columns), strict=True)
+    return structs(SumRange, [bootstrap_ratio(*row) for row in rows])
+
+
+def temperature_ranges(*columns: pa.Array) -> pa.Array:
+    """`bootstrap_temperature` of each test set's sums."""
+    rows = zip(*_listed(columns), strict=True)
+    return structs(SumRange, [bootstrap_temperature(*row) for row in rows])
+
+
+def error_ranges(*columns: pa.Array) -> pa.Array:
+    """`bootstrap_calibration_errors` of each test set's sums."""
+    rows = zip(*_listed(columns), strict=True)
+    return lists_of_structs(ErrorRanges, [bootstrap_calibration_errors(*row) for row in rows])
+
+
+def _listed(columns: Sequence[pa.Array]) -> list[Sequence[Any]]:
+    """Return the rows of each column: whole lists of numbers as arrays, numbers as they are."""
+    return [
+        without_nulls(column, "sums of documents")
+        if pa.types.is_nested(column.type)
+        else column.to_pylist()
+        for column in columns
+    ]
 
 
 def temperature_fits(sketches: pa.Array, log_probabilities: pa.Array) -> pa.Array:

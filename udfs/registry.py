@@ -42,6 +42,7 @@ TEST = (
     "effect_size_ddof_0 DOUBLE, value_count INTEGER, degrees_of_freedom DOUBLE, "
     "degrees_of_freedom_within DOUBLE)"
 )
+SUM_RANGE = "STRUCT(low DOUBLE, high DOUBLE, unit_count INTEGER, replicate_count INTEGER)"
 DRAWS = "STRUCT(frame_index INTEGER, measure_name VARCHAR, draws DOUBLE[])[]"
 
 UDFS: tuple[Udf, ...] = (
@@ -80,6 +81,37 @@ UDFS: tuple[Udf, ...] = (
         "log_loss_at_1_nats DOUBLE, gradient DOUBLE, curvature DOUBLE, iteration_count INTEGER)",
         arrow_functions.temperature_fits,
         "Temperature of least log loss from mean sketch and mean log-probability of tokens.",
+    ),
+    Udf(
+        "bootstrap_ratio",
+        ("DOUBLE[]", "DOUBLE[]", "INTEGER", "INTEGER"),
+        SUM_RANGE,
+        arrow_functions.ratio_ranges,
+        "Central 95 % of a ratio of sums over resampled documents: sums, counts, replicates, seed.",
+    ),
+    Udf(
+        "bootstrap_temperature",
+        ("DOUBLE[]", "DOUBLE[][]", "DOUBLE[]", "INTEGER", "INTEGER"),
+        SUM_RANGE,
+        arrow_functions.temperature_ranges,
+        "The same of the fitted temperature: counts, sums of sketches and of log-probabilities.",
+    ),
+    Udf(
+        "bootstrap_calibration_errors",
+        (
+            "INTEGER[]",
+            "INTEGER[]",
+            "DOUBLE[]",
+            "DOUBLE[]",
+            "DOUBLE[]",
+            "INTEGER[]",
+            "INTEGER",
+            "INTEGER",
+        ),
+        "STRUCT(bin_count INTEGER, ece_plugin_low DOUBLE, ece_plugin_high DOUBLE, "
+        "reliability_debiased_low DOUBLE, reliability_debiased_high DOUBLE)[]",
+        arrow_functions.error_ranges,
+        "The same of calibration errors by bin count, from sums per document and fine bin.",
     ),
     Udf(
         "kendall_tau_b",

@@ -1,21 +1,15 @@
 {#-
     Place of a confidence among equal-width bins (lo, hi], from 0: how many of the edges 1/B … (B-1)/B
-    lie below it. `ceil(confidence * B) - 1` alone is wrong at edges for many B, since the product is
-    rounded: it is corrected by comparing with the edges themselves, in double precision.
+    lie below it. Rounding the product finds the edge nearest to it, whatever the product's last bit;
+    on which side of that edge it lies is compared with the edge itself, in double precision.
 -#}
 {% macro bin_index(confidence, bin_count) -%}
-    cast(
-        greatest(ceil({{ confidence }} * {{ bin_count }}) - 1, 0)
-        + case
-            when {{ confidence }}
-                > (greatest(ceil({{ confidence }} * {{ bin_count }}) - 1, 0) + 1) / {{ bin_count }}
-                then 1
-            when ceil({{ confidence }} * {{ bin_count }}) > 1
-                and {{ confidence }}
-                <= (ceil({{ confidence }} * {{ bin_count }}) - 1) / {{ bin_count }}
-                then -1
-            else 0
-        end
-        as integer
+    greatest(
+        cast({{ confidence }} * {{ bin_count }} as integer)
+        - cast(
+            {{ confidence }} <= cast({{ confidence }} * {{ bin_count }} as integer) / {{ bin_count }}
+            as integer
+        ),
+        0
     )
 {%- endmacro %}

@@ -39,9 +39,10 @@ from udfs.prediction_sets import (
     mass_ahead,
 )
 from udfs.reliability import ece_plugin
-from udfs.reliability_bins import reliability_bins
+from udfs.reliability_bins import bin_index, reliability_bins
 from udfs.selective_prediction import kendall_tau_b, retained_share, selective_accuracy
 from udfs.temperature import cross_fitted_gain, fit_temperature, tempered
+from udfs.twins import calibrated_twin
 from warehouse.connection import open_warehouse
 from warehouse.schema import scored_documents, scored_tokens, scorings
 from warehouse.writers import upsert
@@ -49,7 +50,7 @@ from warehouse.writers import upsert
 MARTS = (
     "fct_scored_tokens", "fct_temperature_fits", "fct_temperature_curves",
     "fct_prediction_set_coverage", "fct_selective_accuracy", "fct_confidence_breakdowns",
-    "fct_score_decompositions", "fct_calibration_errors", "dim_test_sets",
+    "fct_score_decompositions", "fct_calibration_errors", "dim_test_sets", "dim_language_models",
 )  # fmt: skip
 TEXTS = [
     ". ".join(
@@ -125,7 +126,9 @@ def built(tmp_path_factory: pytest.TempPathFactory, dbt: Dbt) -> Path:
         for name in ("net.npz", "sure.csv"):
             ingest_forecasts(connection, new_study("made"), ForecastsLayout(str(folder / name)))
         score_texts(connection, folder)
-    dbt(work_file, "build", "--select", *(f"+{name}" for name in MARTS))
+    # Tests that need other models too are not this build's.
+    select = ["--indirect-selection", "cautious", "--select", *(f"+{name}" for name in MARTS)]
+    dbt(work_file, "build", *select)
     return work_file
 
 
@@ -170,11 +173,13 @@ def test_curves_are_those_of_the_exact_rows_at_every_temperature(
     net = overconfident()
     rows = of_net(
         marts,
-        "select applied_temperature, log_loss_nats, mean_confidence, accuracy, ece_plugin "
+        "select applied_temperature, log_loss_nats, mean_confidence, accuracy, ece_plugin, "
+        "twin_ece_mean, twin_ece_sd "
         "from fct_temperature_curves where bin_count = 15",
     )
     assert len(rows) == 13
-    for temperature, loss, confidence, accuracy, ece in rows:
+    sizes: list[int] = []
+    for temperature, loss, confidence, accuracy, ece, twin_mean, twin_sd in rows:
         logs = tempered(net.logs, temperature)
         values = net.confidence(temperature)
         own = logs[np.arange(len(logs)), net.outcome]
@@ -184,8 +189,16 @@ def test_curves_are_those_of_the_exact_rows_at_every_temperature(
         # A confidence within the error of the sketch of an edge may change its bin.
         exact = ece_plugin(reliability_bins(values.clip(0, 1), net.hits, 15))
         assert ece == pytest.approx(exact, abs=2e-3)
+        # Some of the bins hold fewer than 300 tokens and others more.
+        index = bin_index(values.clip(0, 1), 15)
+        twin = calibrated_twin([values.clip(0, 1)[index == place] for place in range(15)])
+        within = 1e-9 if temperature == 1.0 else 5e-3
+        assert twin_mean == pytest.approx(twin.twin_ece_mean, rel=within)
+        assert twin_sd == pytest.approx(twin.twin_ece_sd, rel=within)
         if temperature == 1.0:
             assert ece == pytest.approx(exact, abs=1e-12)
+        sizes += np.bincount(index, minlength=15).tolist()
+    assert min(sizes) < 300 <= max(sizes)
 
 
 def test_coverage_is_that_of_the_functions_of_prediction_sets(
@@ -201,14 +214,32 @@ def test_coverage_is_that_of_the_functions_of_prediction_sets(
     assert len(nuclei) == 5
     for mass, coverage in nuclei:
         assert coverage == is_in_nucleus(own_ahead, mass).mean()
+    repaired = of_net(
+        marts,
+        "select nucleus_mass, prediction_set_coverage, applied_temperature "
+        "from fct_prediction_set_coverage where is_fitted_temperature and set_kind = 'nucleus'",
+    )
+    assert len(repaired) == 5
+    for mass, coverage, temperature in repaired:
+        masses = np.exp(tempered(net.logs, temperature))
+        ahead = mass_ahead(masses)[np.arange(len(net.outcome)), net.outcome]
+        # A token within the error of the sketch of the mass may be in or out.
+        assert coverage == pytest.approx(is_in_nucleus(ahead, mass).mean(), abs=1 / 1_200)
     sets = of_net(
         marts,
         "select set_kind, miscoverage_level, conformal_threshold, prediction_set_coverage, "
-        "calibration_token_count, token_count, applied_temperature "
+        "calibration_token_count, token_count, applied_temperature, is_fitted_temperature "
         "from fct_prediction_set_coverage where set_kind in ('lac', 'aps')",
     )
-    assert len(sets) == 18
-    for kind, level, threshold, coverage, calibration_count, count, temperature in sets:
+    assert len(sets) == 24
+    assert sum(is_fitted for *_, is_fitted in sets) == 6
+    fitted = of_net(
+        marts,
+        "select fitted_temperature from fct_temperature_fits "
+        "where token_group = 'all' and fold_name = 'even'",
+    )
+    assert {temperature for *_, temperature, is_fitted in sets if is_fitted} == {fitted[0][0]}
+    for kind, level, threshold, coverage, calibration_count, count, temperature, _ in sets:
         masses = np.exp(tempered(net.logs, temperature))
         scores = conformal_scores(ConformalScore(kind), masses, net.outcome)
         expected = conformal_coverage(scores[::2], scores[1::2], level)
@@ -266,6 +297,46 @@ def test_classes_of_a_breakdown_hold_every_token_once_with_its_means(
         assert row[2:] == pytest.approx(expected[2:], abs=1e-9)
 
 
+def test_every_class_of_a_breakdown_has_the_fit_of_its_tokens(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = marts.execute(
+        "select class_name, token_count, fit_status, fitted_temperature from fct_temperature_fits "
+        "where study_name = 'words' and token_group = 'document' order by 1"
+    ).fetchall()
+    tokens = marts.execute(
+        "select printf('%06d', document_index), count(*), list(temperature_sketch), "
+        "list(log_probability_nats) from fct_scored_tokens where study_name = 'words' "
+        "group by 1 order by 1"
+    ).fetchall()
+    assert len(rows) == len(TEXTS)
+    for row, (name, count, sketches, own) in zip(rows, tokens, strict=True):
+        fit = fit_temperature(SketchedRows(np.array(sketches), own))
+        expected = fit.fitted_temperature
+        assert row == (
+            name, count, fit.status.value,
+            None if expected is None else pytest.approx(expected, abs=1e-6),
+        )  # fmt: skip
+    classes = (
+        "select token_group, class_name from fct_temperature_fits where study_name = 'words' "
+        "and token_group <> 'all' and fold_name = 'all' order by all"
+    )
+    breakdowns = (
+        "select breakdown_name, class_name from fct_confidence_breakdowns "
+        "where study_name = 'words' order by all"
+    )
+    assert marts.execute(classes).fetchall() == marts.execute(breakdowns).fetchall()
+
+
+def test_a_language_model_that_only_scored_has_its_row(marts: duckdb.DuckDBPyConnection) -> None:
+    identity = tiny_language_model().identity
+    rows = marts.execute(
+        "select study_name, language_model_name, dtype_name, story_count, test_set_count "
+        "from dim_language_models"
+    ).fetchall()
+    assert rows == [("words", "tiny", identity.dtype_name, 0, 1)]
+
+
 def test_scores_are_those_of_the_exact_rows_and_the_reliability_is_bounded(
     marts: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -302,6 +373,45 @@ def test_a_loss_in_bits_per_byte_is_what_the_tokens_say(marts: duckdb.DuckDBPyCo
         ("made", "made", "forecasts", 2, None, None, None),
         ("words", "words", "texts", 1, 6, 6, size),
     ]
+
+
+def test_intervals_of_scored_texts_resample_their_documents(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    sums = marts.execute(
+        "select count(*), count(*) filter (where is_hit), -sum(log_probability_nats) "
+        "from fct_scored_tokens where study_name = 'words' group by document_index "
+        "order by document_index"
+    ).fetchall()
+    count, hits, loss = np.array(sums, dtype=float).T
+    rng = np.random.default_rng(20240)
+    drawn = [rng.integers(0, len(sums), size=len(sums)) for _ in range(300)]
+    accuracy, losses = (
+        np.quantile([each[rows].sum() / count[rows].sum() for rows in drawn], [0.025, 0.975])
+        for each in (hits, loss)
+    )
+    found = marts.execute(
+        "select distinct accuracy_low, accuracy_high, log_loss_nats_low, log_loss_nats_high, "
+        "resampled_unit_count from fct_calibration_errors where study_name = 'words'"
+    ).fetchall()
+    assert found == [pytest.approx((*accuracy, *losses, len(sums)), rel=1e-9)]
+
+
+def test_the_fitted_temperature_has_an_interval_around_the_one_that_made_the_outcomes(
+    marts: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = of_net(
+        marts,
+        "select fold_name, fitted_temperature_low, fitted_temperature, fitted_temperature_high, "
+        "defined_replicate_count from fct_temperature_fits where token_group = 'all'",
+    )
+    for name, low, fitted, high, replicate_count in rows:
+        if name != "all":
+            assert (low, high, replicate_count) == (None, None, None)
+            continue
+        assert low < fitted < high
+        assert low < 1.4 < high
+        assert replicate_count == 300
 
 
 def test_forecasts_without_sketches_say_so_in_every_mart(marts: duckdb.DuckDBPyConnection) -> None:

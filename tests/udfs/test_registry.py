@@ -23,6 +23,7 @@ MODULES = (
     "udfs.credal_overlaps",
     "udfs.credal_sets",
     "udfs.diversity",
+    "udfs.document_bootstrap",
     "udfs.frames",
     "udfs.hypothesis_tests",
     "udfs.paired_comparisons",
@@ -34,6 +35,7 @@ MODULES = (
     "udfs.twins",
     "udfs.variance_decompositions",
 )
+SKETCH = "1, -1, 0.1" + 13 * ", 0"
 SQUARES = "[[0, 0], [0, 2], [2, 0]]::double[][], [[0, 0], [0, 2], [2, 0]]::double[][]"
 RESAMPLED = f"{SQUARES}, [[1, 1]]::double[][], 4, 1"
 NUMBERS = "[1, 2, 4]::double[], [2, 1, 3]::double[]"
@@ -48,7 +50,12 @@ ARGUMENTS = {
     "mean_pairwise_jaccard_distance": "[['a'], ['b']]",
     "axis_scale": "[1, 3]::double[]",
     "poisson_binomial_deviation": "[0.5, 0.25]::double[]",
-    "fit_mean_sketch": "list_value(1, -1, 0.1" + 13 * ", 0" + ")::double[], -1.5",
+    "fit_mean_sketch": f"list_value({SKETCH})::double[], -1.5",
+    "bootstrap_ratio": f"{NUMBERS}, 4, 1",
+    "bootstrap_temperature": "[1, 2]::double[], "
+    f"[list_value({SKETCH}), list_value({SKETCH})]::double[][], [-1.5, -3]::double[], 4, 1",
+    "bootstrap_calibration_errors": "[0, 1], [3, 4], [1, 2]::double[], [0, 1]::double[], "
+    "[0.5, 1]::double[], [1, 15], 4, 1",
     "kendall_tau_b": NUMBERS,
     "credal_set": "[[0, 0], [0, 2], [2, 0]]::double[][]",
     "credal_overlap": SQUARES,
@@ -70,6 +77,7 @@ NULL_INSIDE = {
     "axis_scale": ("[1, null]::double[]",),
     "poisson_binomial_deviation": ("[0.5, null]::double[]",),
     "fit_mean_sketch": ("list_value(null, -1, 0.1" + 13 * ", 0" + ")::double[], -1.5",),
+    "bootstrap_ratio": ("[1, null]::double[], [2, 2]::double[], 4, 1",),
     "credal_set": ("[[0, 0], null]::double[][]", "[[0, null]]::double[][]"),
     "credal_overlap": NULL_IN_PAIRS,
     "paired_comparison": NULL_IN_PAIRS,

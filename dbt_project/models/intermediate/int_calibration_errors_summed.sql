@@ -24,6 +24,7 @@ bins_with_twins as (
     inner join twin_deviations
         on
             reliability_bins.scoring_id = twin_deviations.scoring_id
+            and reliability_bins.binning = twin_deviations.binning
             and reliability_bins.bin_count = twin_deviations.bin_count
             and reliability_bins.bin_index = twin_deviations.bin_index
 
@@ -36,6 +37,7 @@ calibration_errors_summed as (
 
     select
         scoring_id,
+        binning,
         bin_count,
         cast(sum(token_count) as bigint) as token_count,
         cast(sum(hit_count) as bigint) as hit_count,
@@ -65,7 +67,7 @@ calibration_errors_summed as (
 
     from bins_with_twins
 
-    group by 1, 2
+    group by 1, 2, 3
 
 )
 

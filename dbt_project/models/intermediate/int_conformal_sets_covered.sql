@@ -11,6 +11,7 @@ conformal_scores as (
     select
         scoring_id,
         applied_temperature,
+        is_fitted_temperature,
         fold_index,
         unnest(['aps', 'lac']) as set_kind,
         unnest([mass_ahead, unlikeliness]) as conformal_score
@@ -24,6 +25,7 @@ calibration_halves as (
     select
         scoring_id,
         applied_temperature,
+        is_fitted_temperature,
         set_kind,
         count(*) as calibration_token_count,
         list(conformal_score order by conformal_score) as ordered_scores
@@ -32,7 +34,7 @@ calibration_halves as (
 
     where fold_index = 0
 
-    group by 1, 2, 3
+    group by 1, 2, 3, 4
 
 ),
 
@@ -48,6 +50,7 @@ thresholds as (
     select
         calibration_halves.scoring_id,
         calibration_halves.applied_temperature,
+        calibration_halves.is_fitted_temperature,
         calibration_halves.set_kind,
         cast(miscoverage_levels.miscoverage_level as double) as miscoverage_level,
         calibration_halves.calibration_token_count,
@@ -74,6 +77,7 @@ conformal_sets_covered as (
     select
         thresholds.scoring_id,
         thresholds.applied_temperature,
+        thresholds.is_fitted_temperature,
         thresholds.set_kind,
         thresholds.miscoverage_level,
         any_value(thresholds.conformal_threshold) as conformal_threshold,
@@ -90,10 +94,11 @@ conformal_sets_covered as (
         on
             thresholds.scoring_id = conformal_scores.scoring_id
             and thresholds.applied_temperature = conformal_scores.applied_temperature
+            and thresholds.is_fitted_temperature = conformal_scores.is_fitted_temperature
             and thresholds.set_kind = conformal_scores.set_kind
             and conformal_scores.fold_index = 1
 
-    group by 1, 2, 3, 4
+    group by 1, 2, 3, 4, 5
 
 )
 

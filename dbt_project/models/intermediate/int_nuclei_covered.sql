@@ -18,6 +18,7 @@ nuclei_covered as (
     select
         set_scores.scoring_id,
         set_scores.applied_temperature,
+        set_scores.is_fitted_temperature,
         cast(nucleus_masses.nucleus_mass as double) as nucleus_mass,
         count(*) as token_count,
         count(*) filter (where set_scores.mass_ahead < nucleus_masses.nucleus_mass - 1e-12)
@@ -42,7 +43,7 @@ nuclei_covered as (
 
     cross join nucleus_masses
 
-    group by 1, 2, nucleus_masses.nucleus_mass
+    group by 1, 2, 3, nucleus_masses.nucleus_mass
 
 )
 

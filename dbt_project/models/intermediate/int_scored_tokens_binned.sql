@@ -48,6 +48,7 @@ scored_tokens_binned as (
         scored_tokens.temperature_sketch,
         scored_tokens.mass_ahead_sketch,
         coalesce(scored_documents.document_index, 0) as document_index,
+        coalesce(scored_documents.document_index, scored_tokens.token_index) as unit_index,
         coalesce(scored_tokens.sentence_index, scored_tokens.token_index) % 2 as fold_index,
         {{ bin_index('scored_tokens.confidence', var('fine_bin_count')) }} as fine_bin_index
 

@@ -8,26 +8,45 @@ binned_tokens as (
 
 ),
 
+-- Fitted to the half that calibrates conformal sets: what tries them has no part in either.
+fits as (
+
+    select
+        fits.scoring_id,
+        fits.fit.fitted_temperature
+
+    from {{ ref('int_temperatures_fitted') }} as fits
+
+    where
+        fits.token_group = 'all'
+        and fits.fold_name = 'even'
+        and fits.fit.fitted_temperature is not null
+
+),
+
+tokens_with_fits as (
+
+    select
+        binned_tokens.*,
+        fits.fitted_temperature
+
+    from binned_tokens
+
+    inner join fits
+        on binned_tokens.scoring_id = fits.scoring_id
+
+),
+
 set_scores_tempered as (
 
     {% for temperature in var('set_temperatures') %}
-        select
-            scoring_id,
-            cast({{ temperature }} as double) as applied_temperature,
-            fold_index,
-            is_unknown,
-            {{ tempered_mass_ahead(temperature) }} as mass_ahead,
-            {{ tempered_unlikeliness(temperature) }} as unlikeliness,
-            case when {{ temperature }} = 1 then kept_mass end as kept_mass,
-            case when {{ temperature }} = 1 then prediction_set_size end as prediction_set_size
+        {{ tempered_set_scores(temperature, 'binned_tokens') }}
 
-        from binned_tokens
-
-        where temperature_sketch is not null
-
-        {{ 'union all' if not loop.last }}
+        union all
 
     {% endfor %}
+    {{ tempered_set_scores('fitted_temperature', 'tokens_with_fits') }}
+
 )
 
 select * from set_scores_tempered

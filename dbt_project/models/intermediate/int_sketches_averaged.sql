@@ -33,6 +33,7 @@ sketches_averaged as (
     select
         scoring_id,
         token_group,
+        if(token_group = 'all', 'all', 'known') as class_name,
         fold_name,
         cast(sum(token_count) as bigint) as token_count,
         cast(sum(own_units) as double) / 1099511627776 / sum(token_count)
@@ -46,7 +47,7 @@ sketches_averaged as (
 
     from folds
 
-    group by 1, 2, 3
+    group by 1, 2, 3, 4
 
 )
 

@@ -12,6 +12,7 @@ halves_scored as (
     select
         scored.scoring_id,
         scored.token_group,
+        scored.class_name,
         scored.fold_name,
         scored.token_count,
         scored.token_count * (
@@ -40,6 +41,7 @@ temperature_gains_crossed as (
     select
         scoring_id,
         token_group,
+        class_name,
         case
             when count(gain_sum) = 2
                 then list_sum(list(gain_sum order by fold_name)) / sum(token_count)
@@ -47,7 +49,7 @@ temperature_gains_crossed as (
 
     from halves_scored
 
-    group by 1, 2
+    group by 1, 2, 3
 
 )
 

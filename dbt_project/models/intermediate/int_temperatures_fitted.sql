@@ -6,18 +6,39 @@ sketches_averaged as (
 
 ),
 
+class_sketches_averaged as (
+
+    select * from {{ ref('int_class_sketches_averaged') }}
+
+),
+
+all_sketches as (
+
+    select * from sketches_averaged
+
+    union all by name
+
+    select
+        *,
+        'all' as fold_name
+
+    from class_sketches_averaged
+
+),
+
 temperatures_fitted as (
 
     select
         scoring_id,
         token_group,
+        class_name,
         fold_name,
         token_count,
         mean_log_probability_nats,
         mean_sketch,
         fit_mean_sketch(mean_sketch, mean_log_probability_nats) as fit
 
-    from sketches_averaged
+    from all_sketches
 
 )
 

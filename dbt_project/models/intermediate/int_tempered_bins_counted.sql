@@ -38,7 +38,13 @@ tempered_bins_counted as (
         cast(
             sum(cast(round(confidence * (1 - confidence) * 281474976710656) as bigint)) as double
         )
-        / 281474976710656 as variance_sum
+        / 281474976710656 as variance_sum,
+        -- The least confidences of a small bin are all of them, in order.
+        case
+            when count(*) < {{ var('exact_twin_tokens') }}
+                then
+                    poisson_binomial_deviation(min(confidence, {{ var('exact_twin_tokens') }}))
+        end as exact_deviation
 
     from tempered_tokens
 

@@ -48,6 +48,7 @@ token_classes_listed as (
         confidence,
         is_hit,
         log_probability_nats,
+        temperature_sketch,
         unnest(
             [
                 'confidence_range',

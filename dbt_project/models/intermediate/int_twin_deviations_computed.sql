@@ -6,9 +6,9 @@ reliability_bins as (
 
 ),
 
-binned_tokens as (
+placed_tokens as (
 
-    select * from {{ ref('int_scored_tokens_binned') }}
+    select * from {{ ref('int_token_bins_placed') }}
 
 ),
 
@@ -17,6 +17,7 @@ fine_bins_of_small_bins as (
 
     select
         scoring_id,
+        binning,
         bin_count,
         bin_index,
         unnest(
@@ -32,34 +33,39 @@ fine_bins_of_small_bins as (
 
 ),
 
+-- Coins are sorted by the function itself: their order changes no bit.
 exact_deviations as (
 
-    select
-        fine_bins_of_small_bins.scoring_id,
-        fine_bins_of_small_bins.bin_count,
-        fine_bins_of_small_bins.bin_index,
-        poisson_binomial_deviation(
-            list(
-                binned_tokens.confidence
-                order by binned_tokens.document_index, binned_tokens.token_index
-            )
-        ) as absolute_deviation
+    {% for binning in ['equal_width', 'equal_mass'] %}
+        select
+            fine_bins_of_small_bins.scoring_id,
+            fine_bins_of_small_bins.binning,
+            fine_bins_of_small_bins.bin_count,
+            fine_bins_of_small_bins.bin_index,
+            poisson_binomial_deviation(list(placed_tokens.confidence)) as absolute_deviation
 
-    from fine_bins_of_small_bins
+        from fine_bins_of_small_bins
 
-    inner join binned_tokens
-        on
-            fine_bins_of_small_bins.scoring_id = binned_tokens.scoring_id
-            and fine_bins_of_small_bins.fine_bin_index = binned_tokens.fine_bin_index
+        inner join placed_tokens
+            on
+                fine_bins_of_small_bins.scoring_id = placed_tokens.scoring_id
+                and fine_bins_of_small_bins.fine_bin_index
+                = placed_tokens.{{ binning }}_bin_index
 
-    group by 1, 2, 3
+        where fine_bins_of_small_bins.binning = '{{ binning }}'
 
+        group by 1, 2, 3, 4
+
+        {{ 'union all' if not loop.last }}
+
+    {% endfor %}
 ),
 
 twin_deviations_computed as (
 
     select
         reliability_bins.scoring_id,
+        reliability_bins.binning,
         reliability_bins.bin_count,
         reliability_bins.bin_index,
         coalesce(
@@ -71,6 +77,7 @@ twin_deviations_computed as (
     left join exact_deviations
         on
             reliability_bins.scoring_id = exact_deviations.scoring_id
+            and reliability_bins.binning = exact_deviations.binning
             and reliability_bins.bin_count = exact_deviations.bin_count
             and reliability_bins.bin_index = exact_deviations.bin_index
 

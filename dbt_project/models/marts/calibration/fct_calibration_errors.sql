@@ -2,7 +2,7 @@ with
 
 calibration_errors as (
 
-    select * from {{ ref('int_calibration_errors_summed') }}
+    select * from {{ ref('int_calibration_errors_measured') }}
 
 ),
 
@@ -33,66 +33,55 @@ rejects as (
 
 ),
 
-errors_with_twins as (
-
-    select
-        scoring_id,
-        bin_count,
-        token_count,
-        occupied_bin_count,
-        confidence_sum / token_count as mean_confidence,
-        hit_count / token_count as accuracy,
-        surplus_sum / token_count as ece_plugin,
-        deviation_sum / token_count as twin_ece_mean,
-        -- Rounding may leave -1e-17 of a spread of 0.
-        sqrt(greatest(spread_sum, 0)) / token_count as twin_ece_sd,
-        squared_sum / token_count as reliability_plugin,
-        debiased_sum / token_count as reliability_debiased,
-        singleton_bin_count / token_count as singleton_token_share,
-        largest_gap as mce
-
-    from calibration_errors
-
-),
-
 fct_calibration_errors as (
 
     select
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
-        errors_with_twins.bin_count,
-        errors_with_twins.token_count,
+        errors.binning,
+        errors.bin_count,
+        errors.token_count,
         coalesce(rejects.rejected_count, 0) as rejected_count,
-        errors_with_twins.occupied_bin_count,
-        errors_with_twins.mean_confidence,
-        errors_with_twins.accuracy,
-        errors_with_twins.accuracy - errors_with_twins.mean_confidence as gap,
-        errors_with_twins.ece_plugin,
-        errors_with_twins.twin_ece_mean,
-        errors_with_twins.twin_ece_sd,
-        case
-            when errors_with_twins.twin_ece_sd > 0
-                then
-                    (errors_with_twins.ece_plugin - errors_with_twins.twin_ece_mean)
-                    / errors_with_twins.twin_ece_sd
-        end as ece_z,
-        errors_with_twins.reliability_plugin,
-        errors_with_twins.reliability_debiased,
-        errors_with_twins.singleton_token_share,
-        errors_with_twins.mce,
+        errors.occupied_bin_count,
+        errors.mean_confidence,
+        errors.mean_confidence_range.low as mean_confidence_low,
+        errors.mean_confidence_range.high as mean_confidence_high,
+        errors.accuracy,
+        errors.accuracy_range.low as accuracy_low,
+        errors.accuracy_range.high as accuracy_high,
+        errors.gap,
+        errors.gap_range.low as gap_low,
+        errors.gap_range.high as gap_high,
+        errors.ece_plugin,
+        errors.ece_plugin_low,
+        errors.ece_plugin_high,
+        errors.twin_ece_mean,
+        errors.twin_ece_sd,
+        errors.ece_z,
+        errors.reliability_plugin,
+        errors.reliability_debiased,
+        errors.reliability_debiased_low,
+        errors.reliability_debiased_high,
+        errors.singleton_token_share,
+        errors.mce,
         log_losses.log_loss_nats,
+        errors.log_loss_range.low as log_loss_nats_low,
+        errors.log_loss_range.high as log_loss_nats_high,
         log_losses.bits_per_byte,
         log_losses.brier_score,
+        errors.resampled_unit_count,
+        {{ var('bootstrap_replicate_count') }} as replicate_count,
+        {{ var('bootstrap_seed') }} as bootstrap_seed,
         '{{ var("definition_version") }}' as definition_version
 
-    from errors_with_twins
+    from calibration_errors as errors
 
     inner join scorings
-        on errors_with_twins.scoring_id = scorings.scoring_id
+        on errors.scoring_id = scorings.scoring_id
 
     inner join log_losses
-        on errors_with_twins.scoring_id = log_losses.scoring_id
+        on errors.scoring_id = log_losses.scoring_id
 
     left join rejects
         on
@@ -103,7 +92,8 @@ fct_calibration_errors as (
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
-        errors_with_twins.bin_count
+        errors.binning,
+        errors.bin_count
 
 )
 

@@ -48,6 +48,7 @@ prediction_sets as (
     select
         scoring_id,
         cast(1 as double) as applied_temperature,
+        false as is_fitted_temperature,
         'nucleus' as set_kind,
         cast(0.9 as double) as nucleus_mass,
         0.9 as target_coverage,
@@ -67,6 +68,7 @@ fct_prediction_set_coverage as (
         scorings.test_set_name,
         scorings.language_model_name,
         prediction_sets.applied_temperature,
+        prediction_sets.is_fitted_temperature,
         prediction_sets.set_kind,
         cast(prediction_sets.target_coverage as double) as target_coverage,
         prediction_sets.nucleus_mass,
@@ -91,6 +93,7 @@ fct_prediction_set_coverage as (
         scorings.test_set_name,
         scorings.language_model_name,
         prediction_sets.applied_temperature,
+        prediction_sets.is_fitted_temperature,
         prediction_sets.set_kind,
         prediction_sets.target_coverage
 

@@ -18,7 +18,7 @@ calibration_errors as (
 
     select * from {{ ref('int_calibration_errors_summed') }}
 
-    where bin_count = {{ var('curve_bin_count') }}
+    where binning = 'equal_width' and bin_count = {{ var('curve_bin_count') }}
 
 ),
 

@@ -18,7 +18,16 @@ scorings as (
 
 ),
 
--- The twin by its closed form: sqrt(2/pi) times the root of a bin's variance.
+bins_with_twins as (
+
+    select
+        *,
+        coalesce(exact_deviation, sqrt(2 * variance_sum / pi())) as absolute_deviation
+
+    from tempered_bins
+
+),
+
 curve_points as (
 
     select
@@ -29,12 +38,19 @@ curve_points as (
         sum(hit_count) / sum(token_count) as accuracy,
         list_sum(list(abs(hit_count - confidence_sum) order by bin_index)) / sum(token_count)
             as ece_plugin,
-        list_sum(list(sqrt(2 * variance_sum / pi()) order by bin_index)) / sum(token_count)
-            as twin_ece_mean,
-        sqrt((1 - 2 / pi()) * list_sum(list(variance_sum order by bin_index))) / sum(token_count)
-            as twin_ece_sd
+        list_sum(list(absolute_deviation order by bin_index)) / sum(token_count) as twin_ece_mean,
+        -- Rounding may leave -1e-17 of a spread of 0.
+        sqrt(
+            greatest(
+                list_sum(
+                    list(variance_sum - pow(absolute_deviation, 2) order by bin_index)
+                ),
+                0
+            )
+        )
+        / sum(token_count) as twin_ece_sd
 
-    from tempered_bins
+    from bins_with_twins
 
     group by 1, 2
 

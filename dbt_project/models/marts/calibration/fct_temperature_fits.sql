@@ -1,63 +1,14 @@
 with
 
-fits as (
+all_fits as (
 
-    select * from {{ ref('int_temperatures_fitted') }}
-
-),
-
-gains as (
-
-    select * from {{ ref('int_temperature_gains_crossed') }}
-
-),
-
-log_losses as (
-
-    select * from {{ ref('int_log_losses_summed') }}
+    select * from {{ ref('int_temperature_fits_listed') }}
 
 ),
 
 scorings as (
 
     select * from {{ ref('stg_raw__scorings') }}
-
-),
-
-all_fits as (
-
-    select
-        fits.scoring_id,
-        fits.token_group,
-        fits.fold_name,
-        fits.token_count,
-        fits.fit.status as fit_status,
-        fits.fit.fitted_temperature,
-        fits.fit.log_loss_nats,
-        fits.fit.log_loss_at_1_nats,
-        fits.fit.gradient,
-        fits.fit.curvature,
-        fits.fit.iteration_count,
-        case when fits.fold_name = 'all' then gains.temperature_gain_nats end
-            as temperature_gain_nats
-
-    from fits
-
-    left join gains
-        on fits.scoring_id = gains.scoring_id and fits.token_group = gains.token_group
-
-    union all by name
-
-    select
-        scoring_id,
-        'all' as token_group,
-        'all' as fold_name,
-        token_count,
-        'no_sketch' as fit_status
-
-    from log_losses
-
-    where not has_sketches
 
 ),
 
@@ -68,16 +19,22 @@ fct_temperature_fits as (
         scorings.test_set_name,
         scorings.language_model_name,
         all_fits.token_group,
+        all_fits.class_name,
         all_fits.fold_name,
         all_fits.token_count,
         all_fits.fit_status,
         all_fits.fitted_temperature,
+        all_fits.fitted_temperature_low,
+        all_fits.fitted_temperature_high,
+        all_fits.defined_replicate_count,
         all_fits.log_loss_nats,
         all_fits.log_loss_at_1_nats,
         all_fits.gradient,
         all_fits.curvature,
         all_fits.iteration_count,
         all_fits.temperature_gain_nats,
+        {{ var('bootstrap_replicate_count') }} as replicate_count,
+        {{ var('bootstrap_seed') }} as bootstrap_seed,
         '{{ var("definition_version") }}' as definition_version
 
     from all_fits
@@ -90,6 +47,7 @@ fct_temperature_fits as (
         scorings.test_set_name,
         scorings.language_model_name,
         all_fits.token_group,
+        all_fits.class_name,
         all_fits.fold_name
 
 )

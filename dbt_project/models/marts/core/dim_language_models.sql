@@ -12,14 +12,43 @@ stories as (
 
 ),
 
-story_counts as (
+scorings as (
+
+    select * from {{ ref('stg_raw__scorings') }}
+
+),
+
+uses as (
 
     select
         study_name,
         language_model_id,
-        cast(count(*) as integer) as story_count
+        1 as story_count,
+        null as test_set_name
 
     from stories
+
+    union all
+
+    select
+        study_name,
+        language_model_id,
+        0 as story_count,
+        test_set_name
+
+    from scorings
+
+),
+
+use_counts as (
+
+    select
+        study_name,
+        language_model_id,
+        cast(sum(story_count) as integer) as story_count,
+        cast(count(distinct test_set_name) as integer) as test_set_count
+
+    from uses
 
     where language_model_id is not null
 
@@ -30,8 +59,8 @@ story_counts as (
 dim_language_models as (
 
     select
-        story_counts.study_name,
-        story_counts.language_model_id,
+        use_counts.study_name,
+        use_counts.language_model_id,
         language_models.language_model_name,
         language_models.weights_name,
         language_models.language_model_revision,
@@ -45,14 +74,15 @@ dim_language_models as (
         language_models.template_text,
         language_models.parameter_count,
         language_models.context_tokens,
-        story_counts.story_count
+        use_counts.story_count,
+        use_counts.test_set_count
 
-    from story_counts
+    from use_counts
 
     inner join language_models
-        on story_counts.language_model_id = language_models.language_model_id
+        on use_counts.language_model_id = language_models.language_model_id
 
-    order by story_counts.study_name, story_counts.language_model_id
+    order by use_counts.study_name, use_counts.language_model_id
 
 )
 
