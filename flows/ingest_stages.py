@@ -10,10 +10,12 @@ from typing import Any, TypeAlias, cast
 import duckdb
 
 from flows.corpora.files import find_files, require_input
+from flows.corpora.filing_inputs import open_filings
 from flows.corpora.forecast_inputs import open_forecasts
 from flows.corpora.generation_inputs import open_generations
 from flows.corpora.huggingface import dataset_id
 from flows.corpora.layouts import (
+    FilingsLayout,
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
@@ -24,6 +26,7 @@ from flows.corpora.story_inputs import open_stories
 from flows.corpora.text_inputs import open_texts
 from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
+from flows.ingest_filings import ingest_filings
 from flows.ingest_forecasts import ingest_forecasts
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
@@ -39,7 +42,12 @@ from flows.study import Study, StudySettings, new_study, settings_with
 from warehouse.connection import checkpoint, open_warehouse, work_path
 
 Layout: TypeAlias = (
-    StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout | TextsLayout
+    StoriesLayout
+    | GenerationsLayout
+    | VectorsLayout
+    | ForecastsLayout
+    | TextsLayout
+    | FilingsLayout
 )
 StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
@@ -123,7 +131,7 @@ def layouts_of(study: Study) -> list[Layout]:
         *study.generations,
         *study.diversity_vectors,
         *study.forecasts,
-        *(test_set.layout() for test_set in study.test_sets if test_set.path is not None),
+        *(read for test_set in study.test_sets if (read := test_set.layout()) is not None),
     ]
     for layout in given_layouts:
         places = {
@@ -185,6 +193,8 @@ def _described(settings: StudySettings, layout: Layout) -> Ingest:
         return describe_ingest(settings, "forecasts", layout, open_forecasts(layout))
     if isinstance(layout, TextsLayout):
         return describe_ingest(settings, "texts", layout, open_texts(layout))
+    if isinstance(layout, FilingsLayout):
+        return describe_ingest(settings, "filings", layout, open_filings(layout))
     return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
 
 
@@ -236,6 +246,8 @@ def _input_bytes(layout: Layout) -> int | None:
         return open_forecasts(layout).byte_count
     if isinstance(layout, TextsLayout):
         return open_texts(layout).byte_count
+    if isinstance(layout, FilingsLayout):
+        return open_filings(layout).byte_count
     pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
     if pairs:
         return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
@@ -266,4 +278,6 @@ def _ingest_one(
         return ingest_forecasts(connection, settings, layout, progress)
     if isinstance(layout, TextsLayout):
         return ingest_texts(connection, settings, layout, progress)
+    if isinstance(layout, FilingsLayout):
+        return ingest_filings(connection, settings, layout, progress)
     return ingest_diversity_vectors(connection, settings, layout, progress)

@@ -191,12 +191,12 @@ def load_study(path: Path) -> Study:
 
 def _refuse_incomplete(study: Study, path: Path) -> None:
     """Refuse a study of which one part lacks another."""
-    has_texts = any(test_set.path is not None for test_set in study.test_sets)
+    has_texts = any(test_set.layout() is not None for test_set in study.test_sets)
     inputs = study.stories, study.generations, study.diversity_vectors, study.forecasts
     if not (any(inputs) or has_texts):
         raise StudyError(
             f"a study must name at least one input, got none in {path}; add stories, generations, "
-            "diversity_vectors, forecasts, or test_sets with a path."
+            "diversity_vectors, forecasts, or test_sets with a path or filings."
         )
     if study.decoding_strategies and not study.language_models:
         raise StudyError(

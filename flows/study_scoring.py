@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from flows.corpora.layouts import TextsLayout
+from flows.corpora.layouts import FilingsLayout, TextsLayout
 from flows.strict_model import StrictModel
 from flows.study_generation import LanguageModelChoice, with_names_as_mappings
 
@@ -14,7 +14,7 @@ ContextChoice = Literal["none", "prompt"]
 
 
 class TestSetChoice(StrictModel):
-    """One test set of the study: stories of a story source, or texts at a path."""
+    """One test set of the study: stories of a story source, or texts or filings at a path."""
 
     __test__ = False
     """It is no test, whatever pytest takes its name for."""
@@ -31,17 +31,28 @@ class TestSetChoice(StrictModel):
     context_column: str | None = None
     delimiter: str | None = None
     record_format: str | None = None
+    filings: str | None = None
+    """Filings whose Item 7 is scored: a file or folder."""
+    has_tables: bool = False
+    """Whether rows of figures are kept in Item 7."""
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> Self:
-        if (self.path is None) == (self.story_source is None):
-            raise ValueError("a test set must have either a path or a story_source")
-        if self.path is not None and self.context != "none":
+        origins = self.path, self.story_source, self.filings
+        if sum(origin is not None for origin in origins) != 1:
+            raise ValueError("a test set must have one of path, story_source and filings")
+        if self.story_source is None and self.context != "none":
             raise ValueError("texts at a path take their context from context_column")
+        if self.has_tables and self.filings is None:
+            raise ValueError("has_tables is a choice about filings")
         return self
 
-    def layout(self) -> TextsLayout:
-        """Return the texts at its path as the readers know them."""
+    def layout(self) -> TextsLayout | FilingsLayout | None:
+        """Return what it is read from as the readers know it; None where it is stories."""
+        if self.filings is not None:
+            return FilingsLayout(self.filings, self.name, self.has_tables)
+        if self.path is None:
+            return None
         return TextsLayout(
             path=str(self.path),
             test_set_name=self.name,
