@@ -16,7 +16,7 @@ from flows.corpora.layouts import (
     TextsLayout,
     VectorsLayout,
 )
-from flows.ingest_stages import Layout, StudyChanges, ingest_named
+from flows.ingest_stages import FileLayout, StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
@@ -297,7 +297,7 @@ def filings_command(
 def _ingest(
     context: CommandContext,
     name: str | None,
-    layout: Layout,
+    layout: FileLayout,
     changes: StudyChanges,
 ) -> None:
     chosen = _name_of(layout.path) if name is None else name

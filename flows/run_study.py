@@ -8,6 +8,7 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
+from flows.fit import FitReport, fit_study, is_fitted
 from flows.generate import GenerateReport, generate_study, is_generated
 from flows.ingest_stages import StageReport, ingest_study, is_ingested
 from flows.measure import MeasureReport, measure_studies, missing_counts
@@ -39,6 +40,7 @@ class RunSummary:
     generated: GenerateReport | None
     measured: MeasureReport | None
     scored: ScoreReport | None
+    fitted: FitReport | None
     built: BuildReport | None
 
     def as_record(self) -> dict[str, object]:
@@ -50,6 +52,7 @@ class RunSummary:
             "generate": None if self.generated is None else self.generated.as_record(),
             "measure": None if self.measured is None else self.measured.as_record(),
             "score": None if self.scored is None else self.scored.as_record(),
+            "fit": None if self.fitted is None else self.fitted.as_record(),
             "build": None if self.built is None else self.built.as_record(),
         }
 
@@ -57,7 +60,14 @@ class RunSummary:
         """Return it for reading, with three queries to try."""
         lines = [
             part.as_text()
-            for part in (self.ingested, self.generated, self.measured, self.scored, self.built)
+            for part in (
+                self.ingested,
+                self.generated,
+                self.measured,
+                self.scored,
+                self.fitted,
+                self.built,
+            )
             if part is not None
         ]
         if not lines:
@@ -76,7 +86,7 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     """Run the study at *study_path*; Prefect is started only if there is something to do."""
     study = load_study(study_path)
     if is_done(settings, study):
-        return RunSummary(study.study_name, None, None, None, None, None)
+        return RunSummary(study.study_name, None, None, None, None, None, None)
     return run_study(str(settings.home), str(study_path))
 
 
@@ -87,15 +97,17 @@ _build = task(name="build", cache_policy=NO_CACHE, persist_result=False)(build_a
 
 @flow(name="run-study", validate_parameters=False)
 def run_study(home: str, study_path: str) -> RunSummary:
-    """Ingest, generate, measure, score, build and publish the study file at *study_path*."""
+    """Ingest, generate, measure, score, fit, build and publish the study at *study_path*."""
     settings = load_settings(Path(home))
     study = load_study(Path(study_path))
     ingested = _ingest(settings, study)
     generated = generate_study(settings, Path(study_path)) if study.decoding_strategies else None
     measured = measure_studies(settings, study.study_name)
-    scored = score_study(settings, Path(study_path)) if study.test_sets else None
+    has_scorers = bool(study.test_sets and study.scored_language_models)
+    scored = score_study(settings, Path(study_path)) if has_scorers else None
+    fitted = fit_study(settings, Path(study_path)) if study.trained_language_models else None
     built = _build(settings)
-    return RunSummary(study.study_name, ingested, generated, measured, scored, built)
+    return RunSummary(study.study_name, ingested, generated, measured, scored, fitted, built)
 
 
 def is_done(settings: Settings, study: Study) -> bool:
@@ -107,6 +119,7 @@ def is_done(settings: Settings, study: Study) -> bool:
             is_ingested(connection, study)
             and is_generated(connection, settings, study)
             and not any(missing_counts(connection, [study.study_name]).values())
-            and is_scored(connection, settings, study)
+            and (not study.scored_language_models or is_scored(connection, settings, study))
+            and is_fitted(connection, settings, study)
             and snapshot_is_current(settings, connection)
         )

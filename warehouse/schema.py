@@ -399,31 +399,37 @@ language_models = sa.Table(
     _must(
         "weights_name",
         sa.String,
-        "Hub id, packaged name, name of the folder or file, or the model's name at an endpoint.",
+        "Hub id, packaged name, name of the folder or file, the model's name at an endpoint, or the "
+        "kind of what was trained here.",
     ),
     _must(
         "language_model_revision",
         sa.String,
-        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files, or the "
-        "study's word for what an endpoint serves.",
+        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files (trained here: "
+        "over all that it was trained from), or the study's word for what an endpoint serves.",
     ),
-    _may("weights_sha256", sa.String, "SHA-256 over the weight files. NULL: at an endpoint."),
+    _may(
+        "weights_sha256",
+        sa.String,
+        "SHA-256 over the weight files. NULL: at an endpoint, or trained here.",
+    ),
     _may("tokenizer_sha256", sa.String, "SHA-256 over the tokenizer files. NULL: none was read."),
     _must("quantization", sa.String, "'none', 'int8' or 'nf4'; 'unknown' at an endpoint."),
     _must("dtype_name", sa.String, "Precision of the arithmetic; 'unknown' at an endpoint."),
     _must(
         "template_name",
         sa.String,
-        "How prompts are framed: 'chat' (the tokenizer's own template) or 'plain'.",
-        one_of=("chat", "plain"),
+        "How prompts are framed: 'chat' (the tokenizer's own template), 'plain', or 'none' where "
+        "there are none.",
+        one_of=("chat", "plain", "none"),
     ),
     _must("template_sha256", sa.String, "SHA-256 of template_text, 64 hexadecimal digits."),
     _must("template_text", sa.String, "The frame, and for a chat the tokenizer's template."),
     _must(
         "backend_name",
         sa.String,
-        "What wrote the stories: 'transformers' or 'completions_endpoint'.",
-        one_of=("transformers", "completions_endpoint"),
+        "What wrote or scored: 'transformers', 'completions_endpoint' or 'trained_here'.",
+        one_of=("transformers", "completions_endpoint", "trained_here"),
     ),
     _may("parameter_count", sa.BigInteger, "Parameters. NULL: not known.", minimum=0),
     _may(

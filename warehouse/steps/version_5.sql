@@ -1,5 +1,6 @@
--- Version 5: filings, and language models trained here. The checks of raw.ingests grow, which takes a
--- new table, since DuckDB cannot change a check; four tables are new.
+-- Version 5: filings, and language models trained here. The checks of raw.ingests and
+-- raw.language_models grow, which takes new tables, since DuckDB cannot change a check; four tables
+-- are new.
 
 CREATE TABLE raw.ingests_5 (
     ingest_id VARCHAR NOT NULL,
@@ -29,6 +30,43 @@ insert into raw.ingests_5 by name select
 from raw.ingests;
 drop table raw.ingests;
 alter table raw.ingests_5 rename to ingests;
+
+CREATE TABLE raw.language_models_5 (
+    language_model_id VARCHAR NOT NULL,
+    language_model_name VARCHAR NOT NULL,
+    weights_name VARCHAR NOT NULL,
+    language_model_revision VARCHAR NOT NULL,
+    weights_sha256 VARCHAR,
+    tokenizer_sha256 VARCHAR,
+    quantization VARCHAR NOT NULL,
+    dtype_name VARCHAR NOT NULL,
+    template_name VARCHAR NOT NULL CHECK (template_name in ('chat', 'plain', 'none')),
+    template_sha256 VARCHAR NOT NULL,
+    template_text VARCHAR NOT NULL,
+    backend_name VARCHAR NOT NULL CHECK (backend_name in ('transformers', 'completions_endpoint', 'trained_here')),
+    parameter_count BIGINT CHECK (parameter_count >= 0),
+    context_tokens INTEGER CHECK (context_tokens >= 1),
+    PRIMARY KEY (language_model_id)
+);
+
+insert into raw.language_models_5 by name select
+    language_model_id,
+    language_model_name,
+    weights_name,
+    language_model_revision,
+    weights_sha256,
+    tokenizer_sha256,
+    quantization,
+    dtype_name,
+    template_name,
+    template_sha256,
+    template_text,
+    backend_name,
+    parameter_count,
+    context_tokens
+from raw.language_models;
+drop table raw.language_models;
+alter table raw.language_models_5 rename to language_models;
 
 CREATE TABLE raw.filings (
     study_name VARCHAR NOT NULL,
