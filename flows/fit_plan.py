@@ -145,11 +145,22 @@ def _jobs(
             for test_set in asked
             if test_set.fact_probes is not None
         ]
-    specs = tuple(choice.specs(training_sha256(corpus)))
+    specs = choice.specs(training_sha256(corpus))
+    # Decoders take long and share nothing: each is a job of its own, so that none is lost.
+    is_decoder = LanguageModelKind(choice.kind) is LanguageModelKind.DECODER
+    groups = [[spec] for spec in specs] if is_decoder else [specs]
+    texts = [each for each in asked if each.fact_probes is None]
+    return [
+        (TrainingJob(tuple(group), corpus, None, weights_folder, _weights_of(group, known)), texts)
+        for group in groups
+    ]
+
+
+def _weights_of(
+    specs: Sequence[TrainingSpec], known: dict[str, str]
+) -> tuple[tuple[str, str], ...]:
     ids = [spec.identity.language_model_id for spec in specs]
-    weights = tuple((each, known[each]) for each in ids if each in known)
-    job = TrainingJob(specs, corpus, None, weights_folder, weights)
-    return [(job, [each for each in asked if each.fact_probes is None])]
+    return tuple((each, known[each]) for each in ids if each in known)
 
 
 def training_text(corpus: SyntheticFilingsChoice) -> tuple[SentenceDocument, ...]:

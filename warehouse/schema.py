@@ -399,14 +399,14 @@ language_models = sa.Table(
     _must(
         "weights_name",
         sa.String,
-        "Hub id, packaged name, name of the folder or file, the model's name at an endpoint, or the "
-        "kind of what was trained here.",
+        "Hub id, packaged name, name of the folder or file, the model's name at an endpoint, or "
+        "the kind of what was trained here.",
     ),
     _must(
         "language_model_revision",
         sa.String,
-        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files (trained here: "
-        "over all that it was trained from), or the study's word for what an endpoint serves.",
+        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files (trained "
+        "here: over all that it was trained from), or the study's word for what an endpoint has.",
     ),
     _may(
         "weights_sha256",
