@@ -23,7 +23,7 @@ confidence_ranges_summed as (
             count(*) filter (where is_third_to_0_6 and is_hit)
             - cast(
                 sum(cast(round(confidence * 281474976710656) as bigint))
-                    filter (where is_third_to_0_6) as double
+                filter (where is_third_to_0_6) as double
             )
             / 281474976710656
         )
@@ -33,7 +33,7 @@ confidence_ranges_summed as (
             count(*) filter (where is_above_two_thirds and is_hit)
             - cast(
                 sum(cast(round(confidence * 281474976710656) as bigint))
-                    filter (where is_above_two_thirds) as double
+                filter (where is_above_two_thirds) as double
             )
             / 281474976710656
         )
