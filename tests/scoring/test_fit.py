@@ -63,9 +63,10 @@ def test_a_killed_stage_goes_on_where_it_was_and_a_finished_one_writes_nothing(
         written.append(planned.scoring.shown_name)
         return write(connection, planned, found)
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(fit, "write_scoring", killed)
+    monkeypatch.setattr(fit, "write_scoring", killed)
+    with pytest.raises(KeyboardInterrupt):
         fit_study(settings, path)
+    monkeypatch.setattr(fit, "write_scoring", write)
     assert written == ["more/kn-discount-0.5", "more/kn", "more/decoder-seed-7"]
     before = rows(settings, TOKENS)
     report = fit_study(settings, path)
