@@ -28,7 +28,18 @@ QUERIES = (
     "volume_ratio, composite_calibration from fct_credal_overlaps "
     "where coordinate_frame = 'pooled_z' and axes = 'semantic_lexical_syntactic'",
 )
-"""Three to try after a run."""
+"""Three to try after a run of a study with stories."""
+
+TOKEN_QUERIES = (
+    "select test_set_name, language_model_name, ece_plugin, twin_ece_mean, log_loss_nats "
+    "from fct_calibration_errors where bin_count = 15",
+    "select test_set_name, language_model_name, fitted_temperature, temperature_gain_nats, "
+    "fit_status from fct_temperature_fits where token_group = 'all' and fold_name = 'all'",
+    "select test_set_name, language_model_name, prediction_set_coverage, coverage_ceiling "
+    "from fct_prediction_set_coverage where set_kind = 'nucleus' and nucleus_mass = 0.9 "
+    "and applied_temperature = 1",
+)
+"""Three to try after a run of a study of token probabilities alone."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class RunSummary:
     scored: ScoreReport | None
     fitted: FitReport | None
     built: BuildReport | None
+    queries: tuple[str, ...] = QUERIES
 
     def as_record(self) -> dict[str, object]:
         """Return it as JSON has it."""
@@ -78,7 +90,7 @@ class RunSummary:
                 for relation in self.built.relations
             ]
         lines += ["", "Three queries to try:"]
-        lines += [f'  calibrary query "{sql}"' for sql in QUERIES]
+        lines += [f'  calibrary query "{sql}"' for sql in self.queries]
         return "\n".join(lines)
 
 
@@ -86,7 +98,7 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     """Run the study at *study_path*; Prefect is started only if there is something to do."""
     study = load_study(study_path)
     if is_done(settings, study):
-        return RunSummary(study.study_name, None, None, None, None, None, None)
+        return RunSummary(study.study_name, None, None, None, None, None, None, queries_of(study))
     return run_study(str(settings.home), str(study_path))
 
 
@@ -107,7 +119,22 @@ def run_study(home: str, study_path: str) -> RunSummary:
     scored = score_study(settings, Path(study_path)) if has_scorers else None
     fitted = fit_study(settings, Path(study_path)) if study.trained_language_models else None
     built = _build(settings)
-    return RunSummary(study.study_name, ingested, generated, measured, scored, fitted, built)
+    return RunSummary(
+        study.study_name,
+        ingested,
+        generated,
+        measured,
+        scored,
+        fitted,
+        built,
+        queries_of(study),
+    )
+
+
+def queries_of(study: Study) -> tuple[str, ...]:
+    """Return queries that the marts of *study* have rows for."""
+    has_stories = study.stories or study.generations or study.diversity_vectors
+    return QUERIES if has_stories else TOKEN_QUERIES
 
 
 def is_done(settings: Settings, study: Study) -> bool:
