@@ -1043,7 +1043,9 @@ runs = sa.Table(
     metadata,
     _key("run_id", "Id of the run, drawn at random."),
     _must(
-        "command", sa.String, "Stage that ran: 'ingest', 'generate', 'measure', 'score' or 'build'."
+        "command",
+        sa.String,
+        "Stage that ran: 'ingest', 'generate', 'measure', 'score', 'fit' or 'build'.",
     ),
     _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
     _must("started_at", sa.DateTime, "When it started, UTC."),
