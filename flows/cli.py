@@ -161,6 +161,23 @@ def score_command(
     context.show(report.as_record(), report.as_text())
 
 
+@app.command("fit")
+@with_global_options
+def fit_command(
+    context: CommandContext,
+    study: Annotated[
+        Path, typer.Argument(help="Study file (YAML) with trained_language_models and test_sets.")
+    ],
+) -> None:
+    """Train the small language models of a study and score its test sets by them. Resumable."""
+    prepare_home(context.settings)
+    end_orphaned_servers(context.settings)
+    from flows.fit import fit_study
+
+    report = fit_study(context.settings, study)
+    context.show(report.as_record(), report.as_text())
+
+
 @app.command("build")
 @with_global_options
 def build_command(context: CommandContext) -> None:

@@ -9,17 +9,18 @@ import typer
 
 from flows.command import CommandContext, with_global_options
 from flows.corpora.layouts import (
+    FilingsLayout,
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
     TextsLayout,
     VectorsLayout,
 )
-from flows.ingest_stages import Layout, StudyChanges, ingest_named
+from flows.ingest_stages import FileLayout, StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
-    help="Bring stories, generations, ready vectors, forecasts or texts into the warehouse.",
+    help="Bring stories, generations, ready vectors, forecasts, texts or filings in.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -273,10 +274,30 @@ def texts_command(
     _ingest(context, chosen, layout, {})
 
 
+@ingest_app.command("filings")
+@with_global_options
+def filings_command(
+    context: CommandContext,
+    path: Annotated[
+        str,
+        typer.Argument(help="Filings (.txt, .html, .gz), or records of sections cut elsewhere."),
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", help="Test set; else the file's name.")
+    ] = None,
+    has_tables: Annotated[
+        bool, typer.Option("--tables/--no-tables", help="Keep rows of figures in Item 7.")
+    ] = False,
+) -> None:
+    """Ingest Item 7 of filings as a test set; every filing gets a row, with or without one."""
+    chosen = _name_of(path) if name is None else name
+    _ingest(context, chosen, FilingsLayout(path, chosen, has_tables), {})
+
+
 def _ingest(
     context: CommandContext,
     name: str | None,
-    layout: Layout,
+    layout: FileLayout,
     changes: StudyChanges,
 ) -> None:
     chosen = _name_of(layout.path) if name is None else name

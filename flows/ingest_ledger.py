@@ -10,19 +10,12 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
 import orjson
 import pyarrow as pa
 
-from flows.corpora.layouts import (
-    ForecastsLayout,
-    GenerationsLayout,
-    StoriesLayout,
-    TextsLayout,
-    VectorsLayout,
-)
 from flows.study import StudySettings
 from udfs.errors import CalibraryError
 from udfs.identity import content_id
@@ -30,6 +23,9 @@ from warehouse.connection import checkpoint
 from warehouse.migrations import utc_now
 from warehouse.schema import arrow_schema, ingests, rejects, studies
 from warehouse.writers import upsert
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Progress = Callable[[int, int], None]
 """Called after each batch with the records and the bytes of input files just done."""
@@ -113,7 +109,7 @@ def register_study(connection: duckdb.DuckDBPyConnection, settings: StudySetting
 def describe_ingest(
     settings: StudySettings,
     kind: str,
-    layout: StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout | TextsLayout,
+    layout: DataclassInstance,
     source: Input,
 ) -> Ingest:
     """Return the identity of reading *source* into a study by *layout*."""

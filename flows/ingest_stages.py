@@ -10,10 +10,12 @@ from typing import Any, TypeAlias, cast
 import duckdb
 
 from flows.corpora.files import find_files, require_input
+from flows.corpora.filing_inputs import open_filings
 from flows.corpora.forecast_inputs import open_forecasts
 from flows.corpora.generation_inputs import open_generations
 from flows.corpora.huggingface import dataset_id
 from flows.corpora.layouts import (
+    FilingsLayout,
     ForecastsLayout,
     GenerationsLayout,
     StoriesLayout,
@@ -21,10 +23,22 @@ from flows.corpora.layouts import (
     VectorsLayout,
 )
 from flows.corpora.story_inputs import open_stories
+from flows.corpora.synthetic_filings import TEST_DOCUMENTS
 from flows.corpora.text_inputs import open_texts
 from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
+from flows.ingest_filings import ingest_filings
 from flows.ingest_forecasts import ingest_forecasts
+from flows.ingest_generated import (
+    KIND as GENERATED_KIND,
+)
+from flows.ingest_generated import (
+    FactProbesLayout,
+    GeneratedLayout,
+    SyntheticFilingsLayout,
+    ingest_generated,
+    open_generated,
+)
 from flows.ingest_generations import ingest_generations
 from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
 from flows.ingest_selection import selection_is_current
@@ -38,9 +52,15 @@ from flows.settings import Settings
 from flows.study import Study, StudySettings, new_study, settings_with
 from warehouse.connection import checkpoint, open_warehouse, work_path
 
-Layout: TypeAlias = (
-    StoriesLayout | GenerationsLayout | VectorsLayout | ForecastsLayout | TextsLayout
+FileLayout: TypeAlias = (
+    StoriesLayout
+    | GenerationsLayout
+    | VectorsLayout
+    | ForecastsLayout
+    | TextsLayout
+    | FilingsLayout
 )
+Layout: TypeAlias = FileLayout | GeneratedLayout
 StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
 
@@ -111,6 +131,10 @@ def ingest_study(settings: Settings, study: Study) -> StageReport:
         chosen = resolve_auto(study.settings, read_study(connection, study.study_name))
         reports = _ingest_all(connection, chosen, layouts)
         notes = _notes_on_unnamed_inputs(connection, study.study_name, reports)
+        notes += tuple(
+            f"test set {name} is left out: nothing lies at its path"
+            for name in study.absent_test_sets
+        )
     return StageReport(study.study_name, reports, notes)
 
 
@@ -118,12 +142,12 @@ def layouts_of(study: Study) -> list[Layout]:
     """Return the inputs of *study* as the readers know them, paths seen from the study file."""
 
     found: list[Layout] = []
-    given_layouts: list[Layout] = [
+    given_layouts: list[FileLayout] = [
         *study.stories,
         *study.generations,
         *study.diversity_vectors,
         *study.forecasts,
-        *(test_set.layout() for test_set in study.test_sets if test_set.path is not None),
+        *(read for test_set in study.test_sets if (read := test_set.layout()) is not None),
     ]
     for layout in given_layouts:
         places = {
@@ -132,8 +156,26 @@ def layouts_of(study: Study) -> list[Layout]:
             if (given := getattr(layout, name, None)) is not None
         }
         # Each of them has a path, and those with prompts have that too.
-        located: Layout = replace(cast("Any", layout), **places)
+        located: FileLayout = replace(cast("Any", layout), **places)
         found.append(located)
+    return found + generated_layouts(study)
+
+
+def generated_layouts(study: Study) -> list[GeneratedLayout]:
+    """Return the test sets of *study* that are written from a seed."""
+    found: list[GeneratedLayout] = []
+    corpus = study.synthetic_filings
+    for test_set in study.test_sets:
+        knobs = test_set.synthetic_filings
+        if knobs is not None:
+            count = TEST_DOCUMENTS if test_set.document_count is None else test_set.document_count
+            before = corpus.training_document_count if knobs.are_untouched else None
+            settings = knobs.turned(corpus.settings)
+            found.append(
+                SyntheticFilingsLayout(test_set.name, corpus.seed, settings, count, before)
+            )
+        elif test_set.fact_probes is not None:
+            found.append(FactProbesLayout(test_set.name, test_set.fact_probes.seed))
     return found
 
 
@@ -166,6 +208,7 @@ def _notes_on_unnamed_inputs(
     """Return a note for every input the study has and its file no longer names."""
     rows = connection.execute(
         "select file_name from raw.ingests where study_name = $name and status = 'done' "
+        "and ingest_kind not in ('scored_tokens', 'generated_stories') "
         "and not list_contains($named, ingest_id) order by started_at",
         {"name": study_name, "named": [report.ingest_id for report in reports]},
     ).fetchall()
@@ -185,6 +228,10 @@ def _described(settings: StudySettings, layout: Layout) -> Ingest:
         return describe_ingest(settings, "forecasts", layout, open_forecasts(layout))
     if isinstance(layout, TextsLayout):
         return describe_ingest(settings, "texts", layout, open_texts(layout))
+    if isinstance(layout, FilingsLayout):
+        return describe_ingest(settings, "filings", layout, open_filings(layout))
+    if isinstance(layout, GeneratedLayout):
+        return describe_ingest(settings, GENERATED_KIND, layout, open_generated(layout))
     return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
 
 
@@ -203,7 +250,7 @@ def _ingest_all(
             run.begin()
         for place, layout in enumerate(layouts):
             size = _input_bytes(layout)
-            with REPORTER.get().track(f"Reading {layout.path}", size, "bytes") as advance:
+            with REPORTER.get().track(_reading(layout), size, "bytes") as advance:
                 report = _ingest_one(
                     connection, settings, layout, advance, is_selecting=place == last_stories
                 )
@@ -215,6 +262,12 @@ def _ingest_all(
     return tuple(reports)
 
 
+def _reading(layout: Layout) -> str:
+    if isinstance(layout, GeneratedLayout):
+        return f"Writing {layout.test_set_name}"
+    return f"Reading {layout.path}"
+
+
 def _require_paths(layout: Layout) -> None:
     """Refuse a missing file before any other is read.
 
@@ -223,7 +276,7 @@ def _require_paths(layout: Layout) -> None:
     UnreadableInputError
         Nothing lies at a path; the sentence names it.
     """
-    for path in (layout.path, getattr(layout, "prompts", None)):
+    for path in (getattr(layout, name, None) for name in ("path", "prompts")):
         is_file = path is not None and dataset_id(path) is None
         if is_file and not find_pairs(Path(str(path)).expanduser()):
             require_input(Path(str(path)).expanduser())
@@ -231,11 +284,15 @@ def _require_paths(layout: Layout) -> None:
 
 def _input_bytes(layout: Layout) -> int | None:
     """Return the bytes of the files that *layout* names, None for a data set of the hub."""
+    if isinstance(layout, GeneratedLayout):
+        return None
     path = Path(layout.path).expanduser()
     if isinstance(layout, ForecastsLayout):
         return open_forecasts(layout).byte_count
     if isinstance(layout, TextsLayout):
         return open_texts(layout).byte_count
+    if isinstance(layout, FilingsLayout):
+        return open_filings(layout).byte_count
     pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
     if pairs:
         return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
@@ -266,4 +323,8 @@ def _ingest_one(
         return ingest_forecasts(connection, settings, layout, progress)
     if isinstance(layout, TextsLayout):
         return ingest_texts(connection, settings, layout, progress)
+    if isinstance(layout, GeneratedLayout):
+        return ingest_generated(connection, settings, layout)
+    if isinstance(layout, FilingsLayout):
+        return ingest_filings(connection, settings, layout, progress)
     return ingest_diversity_vectors(connection, settings, layout, progress)

@@ -48,7 +48,9 @@ def scored_rows(
             sound = np.isfinite(scores.confidence) & np.isfinite(scores.log_probability_nats)
             tokens.append(_tokens(scoring, document, result, scores, sound, scorer.unknown_id))
             rejected += [
-                _reject(scoring, document, int(result.places[at]), float(scores.confidence[at]))
+                token_reject(
+                    scoring, document, int(result.places[at]), float(scores.confidence[at])
+                )
                 for at in np.flatnonzero(~sound).tolist()
             ]
         rows.append(
@@ -124,9 +126,10 @@ def sketch_lists(sketches: NDArray[np.float32]) -> pa.Array:
     )
 
 
-def _reject(
+def token_reject(
     scoring: Scoring, document: Document, token_index: int, confidence: float
 ) -> dict[str, Any]:
+    """Return the row of a token whose forecast is none."""
     reason, detail = "impossible_outcome", "A token that came must not be called impossible"
     if not np.isfinite(confidence):
         reason, detail = "not_a_probability", "Logits must be finite or -inf, and some are not"

@@ -27,6 +27,7 @@ from flows.study_generation import (
     with_names_as_mappings,
 )
 from flows.study_scoring import ScoringSettings, TestSetChoice
+from flows.study_training import SyntheticFilingsChoice, TrainedLanguageModelChoice
 from udfs.errors import CalibraryError
 
 DEFINITION_VERSION = "1"
@@ -109,6 +110,9 @@ class Study(StrictModel):
     forecasts: tuple[ForecastsLayout, ...] = ()
     test_sets: tuple[TestSetChoice, ...] = ()
     language_models: tuple[LanguageModelChoice, ...] = ()
+    synthetic_filings: SyntheticFilingsChoice = SyntheticFilingsChoice()
+    """The text that language models are trained on here."""
+    trained_language_models: tuple[TrainedLanguageModelChoice, ...] = ()
     decoding_strategies: tuple[StrategyChoice, ...] = ()
     generation: GenerationSettings = GenerationSettings()
     scoring: ScoringSettings = ScoringSettings()
@@ -116,6 +120,8 @@ class Study(StrictModel):
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
+    absent_test_sets: tuple[str, ...] = ()
+    """Optional test sets that are left out, since nothing lies at their path."""
 
     @property
     def scored_language_models(self) -> tuple[LanguageModelChoice, ...]:
@@ -144,11 +150,21 @@ CHOICES: Mapping[str, type[StrictModel]] = {
     "language_models": LanguageModelChoice,
     "decoding_strategies": StrategyChoice,
     "test_sets": TestSetChoice,
+    "trained_language_models": TrainedLanguageModelChoice,
 }
 """What an entry of each list of names may say."""
 
 INPUT_KEYS = frozenset(
-    {"study_name", "description", "generation", "scoring", "schedule", *LAYOUTS, *CHOICES}
+    {
+        "study_name",
+        "description",
+        "generation",
+        "scoring",
+        "schedule",
+        "synthetic_filings",
+        *LAYOUTS,
+        *CHOICES,
+    }
 )
 
 
@@ -198,17 +214,30 @@ def load_study(path: Path) -> Study:
     except ValidationError as error:
         raise StudyError(_validation_sentence(error, path)) from None
     _refuse_incomplete(study, path)
-    return study
+    return _without_absent(study)
+
+
+def _without_absent(study: Study) -> Study:
+    """Leave out optional test sets at whose path nothing lies."""
+    absent = tuple(
+        test_set.name
+        for test_set in study.test_sets
+        if test_set.is_optional
+        and test_set.files is not None
+        and not Path(study.resolve(test_set.files)).exists()
+    )
+    here = tuple(test_set for test_set in study.test_sets if test_set.name not in absent)
+    return study.model_copy(update={"test_sets": here, "absent_test_sets": absent})
 
 
 def _refuse_incomplete(study: Study, path: Path) -> None:
     """Refuse a study of which one part lacks another."""
-    has_texts = any(test_set.path is not None for test_set in study.test_sets)
+    has_texts = any(test_set.story_source is None for test_set in study.test_sets)
     inputs = study.stories, study.generations, study.diversity_vectors, study.forecasts
     if not (any(inputs) or has_texts):
         raise StudyError(
             f"a study must name at least one input, got none in {path}; add stories, generations, "
-            "diversity_vectors, forecasts, or test_sets with a path."
+            "diversity_vectors, forecasts, or test_sets with a path or filings."
         )
     if study.decoding_strategies and not study.language_models:
         raise StudyError(
@@ -221,10 +250,10 @@ def _refuse_incomplete(study: Study, path: Path) -> None:
             f"that scores language_models and test_sets, got only language_models in {path}; add "
             "one of the others."
         )
-    if study.test_sets and not study.scored_language_models:
+    if study.test_sets and not (study.scored_language_models or study.trained_language_models):
         raise StudyError(
             "a study with test_sets must name language_models that score them, got none in "
-            f"{path}; add language_models."
+            f"{path}; add language_models, or trained_language_models."
         )
     names = [test_set.name for test_set in study.test_sets]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -232,6 +261,21 @@ def _refuse_incomplete(study: Study, path: Path) -> None:
         raise StudyError(
             f"every test set must have a name of its own, got {twice[0]!r} twice in {path}."
         )
+    trained = [each.name for each in study.scored_language_models]
+    for choice in study.trained_language_models:
+        trained += [spec.language_model_name for spec in choice.specs("")]
+    twice = sorted({name for name in trained if trained.count(name) > 1})
+    if study.trained_language_models and twice:
+        raise StudyError(
+            f"every language model must have a name of its own, got {twice[0]!r} twice in {path}."
+        )
+    for choice in study.trained_language_models:
+        unknown = sorted(set(choice.test_sets) - set(names))
+        if unknown:
+            raise StudyError(
+                f"{choice.name} must score test sets of the study, got {unknown[0]!r} in {path}; "
+                f"its test sets are {', '.join(names)}."
+            )
 
 
 def _layouts(path: Path, section: str, entries: object) -> tuple[object, ...]:

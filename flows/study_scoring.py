@@ -6,15 +6,16 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from flows.corpora.layouts import TextsLayout
+from flows.corpora.layouts import FilingsLayout, TextsLayout
 from flows.strict_model import StrictModel
 from flows.study_generation import LanguageModelChoice, with_names_as_mappings
+from flows.study_training import FactProbesChoice, FilingKnobs
 
 ContextChoice = Literal["none", "prompt"]
 
 
 class TestSetChoice(StrictModel):
-    """One test set of the study: stories of a story source, or texts at a path."""
+    """One test set of the study: stories, texts or filings at a path, or texts written here."""
 
     __test__ = False
     """It is no test, whatever pytest takes its name for."""
@@ -25,23 +26,55 @@ class TestSetChoice(StrictModel):
     context: ContextChoice = "none"
     """What stands before a story: nothing, or its prompt in the plain frame; never scored."""
     document_count: int | None = Field(default=None, ge=1)
-    """Documents scored at most, the first by prompt rank or in the order of the files."""
+    """Documents scored at most, the first by prompt rank or in the order of the files; of synthetic
+    filings those written, 100 where not given."""
     path: str | None = None
     text_column: str | None = None
     context_column: str | None = None
     delimiter: str | None = None
     record_format: str | None = None
+    filings: str | None = None
+    """Filings whose Item 7 is scored: a file or folder."""
+    has_tables: bool = False
+    """Whether rows of figures are kept in Item 7."""
+    synthetic_filings: FilingKnobs | None = None
+    """The training generator run on, or with knobs turned a fresh one that is shifted by them."""
+    fact_probes: FactProbesChoice | None = None
+    """Facts asked of fact models."""
+    is_optional: bool = False
+    """Left out with a note, instead of an error, where nothing lies at its path."""
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> Self:
-        if (self.path is None) == (self.story_source is None):
-            raise ValueError("a test set must have either a path or a story_source")
-        if self.path is not None and self.context != "none":
+        origins = (
+            self.path,
+            self.story_source,
+            self.filings,
+            self.synthetic_filings,
+            self.fact_probes,
+        )
+        if sum(origin is not None for origin in origins) != 1:
+            raise ValueError(
+                "a test set must have one of path, story_source, filings, synthetic_filings and "
+                "fact_probes"
+            )
+        if self.story_source is None and self.context != "none":
             raise ValueError("texts at a path take their context from context_column")
+        if self.has_tables and self.filings is None:
+            raise ValueError("has_tables is a choice about filings")
         return self
 
-    def layout(self) -> TextsLayout:
-        """Return the texts at its path as the readers know them."""
+    @property
+    def files(self) -> str | None:
+        """Return where its files lie; None where it has none."""
+        return self.filings if self.path is None else self.path
+
+    def layout(self) -> TextsLayout | FilingsLayout | None:
+        """Return what it is read from as the readers know it; None where it is no file."""
+        if self.filings is not None:
+            return FilingsLayout(self.filings, self.name, self.has_tables)
+        if self.path is None:
+            return None
         return TextsLayout(
             path=str(self.path),
             test_set_name=self.name,

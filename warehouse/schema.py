@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 RAW_SCHEMA = "raw"
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Version of the tables below; raised together with a step in `warehouse.migrations`."""
 
 metadata = sa.MetaData(schema=RAW_SCHEMA)
@@ -174,9 +174,9 @@ ingests = sa.Table(
     _must(
         "ingest_kind",
         sa.String,
-        "What was read: 'stories', 'generations', 'diversity_vectors', 'forecasts' or 'texts'; "
-        "'generated_stories' were written here by `calibrary generate`, 'scored_tokens' by "
-        "`calibrary score`.",
+        "What was read: 'stories', 'generations', 'diversity_vectors', 'forecasts', 'texts' or "
+        "'filings'; 'synthetic_filings' and, by `calibrary generate`, 'generated_stories' were "
+        "written here, 'scored_tokens' scored by `calibrary score` or `calibrary fit`.",
         one_of=(
             "stories",
             "generations",
@@ -185,6 +185,8 @@ ingests = sa.Table(
             "forecasts",
             "texts",
             "scored_tokens",
+            "filings",
+            "synthetic_filings",
         ),
     ),
     _must(
@@ -397,31 +399,37 @@ language_models = sa.Table(
     _must(
         "weights_name",
         sa.String,
-        "Hub id, packaged name, name of the folder or file, or the model's name at an endpoint.",
+        "Hub id, packaged name, name of the folder or file, the model's name at an endpoint, or "
+        "the kind of what was trained here.",
     ),
     _must(
         "language_model_revision",
         sa.String,
-        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files, or the "
-        "study's word for what an endpoint serves.",
+        "Commit on the hub, 'sha256:' and 32 digits over weights and tokenizer files (trained "
+        "here: over all that it was trained from), or the study's word for what an endpoint has.",
     ),
-    _may("weights_sha256", sa.String, "SHA-256 over the weight files. NULL: at an endpoint."),
+    _may(
+        "weights_sha256",
+        sa.String,
+        "SHA-256 over the weight files. NULL: at an endpoint, or trained here.",
+    ),
     _may("tokenizer_sha256", sa.String, "SHA-256 over the tokenizer files. NULL: none was read."),
     _must("quantization", sa.String, "'none', 'int8' or 'nf4'; 'unknown' at an endpoint."),
     _must("dtype_name", sa.String, "Precision of the arithmetic; 'unknown' at an endpoint."),
     _must(
         "template_name",
         sa.String,
-        "How prompts are framed: 'chat' (the tokenizer's own template) or 'plain'.",
-        one_of=("chat", "plain"),
+        "How prompts are framed: 'chat' (the tokenizer's own template), 'plain', or 'none' where "
+        "there are none.",
+        one_of=("chat", "plain", "none"),
     ),
     _must("template_sha256", sa.String, "SHA-256 of template_text, 64 hexadecimal digits."),
     _must("template_text", sa.String, "The frame, and for a chat the tokenizer's template."),
     _must(
         "backend_name",
         sa.String,
-        "What wrote the stories: 'transformers' or 'completions_endpoint'.",
-        one_of=("transformers", "completions_endpoint"),
+        "What wrote or scored: 'transformers', 'completions_endpoint' or 'trained_here'.",
+        one_of=("transformers", "completions_endpoint", "trained_here"),
     ),
     _may("parameter_count", sa.BigInteger, "Parameters. NULL: not known.", minimum=0),
     _may(
@@ -723,8 +731,16 @@ scorings = sa.Table(
         sa.String,
         "The language model as it was loaded, a key of raw.language_models. NULL: imported.",
     ),
-    _may("window_tokens", sa.Integer, "Tokens read at once at most. NULL: imported."),
-    _may("overlap_tokens", sa.Integer, "Tokens that a later window repeats. NULL: imported."),
+    _may(
+        "window_tokens",
+        sa.Integer,
+        "Tokens read at once at most. NULL: imported, or read sentence by sentence.",
+    ),
+    _may(
+        "overlap_tokens",
+        sa.Integer,
+        "Tokens that a later window repeats. NULL: imported, or read sentence by sentence.",
+    ),
     comment="One row per language model and test set whose tokens are scored.",
 )
 
@@ -843,12 +859,193 @@ scored_tokens = sa.Table(
     comment="One row per scored token of a test set, or imported forecast.",
 )
 
+filings = sa.Table(
+    "filings",
+    metadata,
+    _key("study_name", "Study that the filing was read into."),
+    _key("test_set_name", "Test set that its Item 7 belongs to."),
+    _key("filing_id", "Hash of what the filing says of itself and of its content."),
+    _may("accession_number", sa.String, "Accession number of the submission. NULL: not said."),
+    _may("cik", sa.String, "Central Index Key of the filer, digits. NULL: not said."),
+    _may("form_name", sa.String, "Form in capitals, as '10-K405'. NULL: it cannot be told."),
+    _may("period_of_report", sa.String, "End of the period, as YYYYMMDD. NULL: not said."),
+    _may(
+        "fiscal_year",
+        sa.Integer,
+        "Year in which the period ends. NULL: no period of report is said.",
+    ),
+    _must(
+        "item_7_status",
+        sa.String,
+        "What came of looking for Item 7: 'extracted', 'incorporated_by_reference', 'missing', "
+        "'unsupported_form' or 'malformed'.",
+        one_of=(
+            "extracted",
+            "incorporated_by_reference",
+            "missing",
+            "unsupported_form",
+            "malformed",
+        ),
+    ),
+    _must("reason", sa.String, "Why, with the lines or words found."),
+    _must(
+        "filing_character_count",
+        sa.Integer,
+        "Characters of the main document's text, markup left out.",
+        minimum=0,
+    ),
+    _must(
+        "item_7_character_count",
+        sa.Integer,
+        "Characters of Item 7 as kept, 0 unless extracted.",
+        minimum=0,
+    ),
+    _must("has_tables", sa.Boolean, "Whether rows of figures were asked to be kept."),
+    _may("document_id", sa.String, "Document of the test set. NULL: not extracted."),
+    _must("file_name", sa.String, "File the filing came from."),
+    _must("line_number", sa.BigInteger, "Line or row in that file, from 1.", minimum=1),
+    _must("ingest_id", sa.String, "Ingest that brought the filing."),
+    comment="One row per filing of a test set, whatever became of its Item 7.",
+)
+
+trained_language_models = sa.Table(
+    "trained_language_models",
+    metadata,
+    _key("language_model_id", "Language model, a key of raw.language_models."),
+    _must(
+        "language_model_kind",
+        sa.String,
+        "'kneser_ney_trigram', 'loglinear_bigram', 'decoder' or 'fact_model'.",
+        one_of=("kneser_ney_trigram", "loglinear_bigram", "decoder", "fact_model"),
+    ),
+    _must("training_sha256", sa.String, "SHA-256 of the training text, 64 hexadecimal digits."),
+    _must("training_token_count", sa.Integer, "Outcomes in the training text.", minimum=1),
+    _must("outcome_count", sa.Integer, "Outcomes of a forecast.", minimum=1),
+    _may("seed", sa.Integer, "Seed of weights and draws. NULL: nothing is drawn."),
+    _may(
+        "discount_factor",
+        sa.Double,
+        "What Ney's discounts were multiplied by. NULL: capped throughout, or no trigram.",
+        is_finite=True,
+    ),
+    _may(
+        "is_capped",
+        sa.Boolean,
+        "Whether every discount stands at its cap of 0.99. NULL: no trigram.",
+    ),
+    _may("trigram_discount", sa.Double, "Discount of trigram counts. NULL: no trigram."),
+    _may("bigram_discount", sa.Double, "Discount of bigram counts. NULL: no trigram."),
+    _may("unigram_discount", sa.Double, "Discount of unigram counts. NULL: no trigram."),
+    _may("penalty", sa.Double, "L2 penalty. NULL: no log-linear bigram.", is_finite=True),
+    _may(
+        "squared_weight_norm",
+        sa.Double,
+        "Sum of squared weights. NULL: no log-linear bigram.",
+        is_finite=True,
+    ),
+    _may(
+        "gradient_norm",
+        sa.Double,
+        "Norm of the objective's gradient where training ended. NULL: counted, not optimised.",
+        is_finite=True,
+    ),
+    _may(
+        "training_log_loss_nats",
+        sa.Double,
+        "Mean log loss on the training text. NULL: not computed.",
+        is_finite=True,
+    ),
+    _may(
+        "training_derivative_at_1_nats",
+        sa.Double,
+        "dL/dβ at β = 1 on the training text. NULL: not computed.",
+        is_finite=True,
+    ),
+    _may(
+        "training_fitted_temperature",
+        sa.Double,
+        "Temperature of least log loss on the training text. NULL: not computed, or none.",
+        is_finite=True,
+    ),
+    _may("weights_file_name", sa.String, "File under the home's weights. NULL: none is kept."),
+    comment="One row per language model that was trained here, on a text made from a seed.",
+)
+
+exact_fits = sa.Table(
+    "exact_fits",
+    metadata,
+    _key("scoring_id", "Scoring, a key of raw.scorings."),
+    _key("token_group", "'all', 'known_words', or a regime of facts."),
+    _must("token_count", sa.BigInteger, "Tokens of the group.", minimum=1),
+    _must(
+        "fit_status",
+        sa.String,
+        "'converged', 'no_finite_optimum' or 'flat'.",
+        one_of=("converged", "no_finite_optimum", "flat"),
+    ),
+    _may(
+        "fitted_temperature",
+        sa.Double,
+        "Temperature of least log loss over exact rows. NULL: there is none.",
+        is_finite=True,
+    ),
+    _may("log_loss_nats", sa.Double, "Mean log loss there. NULL: there is none.", is_finite=True),
+    _must("log_loss_at_1_nats", sa.Double, "Mean log loss at temperature 1."),
+    _may(
+        "log_loss_at_pooled_nats",
+        sa.Double,
+        "Mean log loss at the temperature fitted to all tokens. NULL: there is none.",
+        is_finite=True,
+    ),
+    _must("derivative_at_1_nats", sa.Double, "dL/dβ at β = 1."),
+    _must("mean_confidence", sa.Double, "Mean probability of the top label."),
+    _must("accuracy", sa.Double, "Share of tokens whose top label came."),
+    _may(
+        "temperature_gain_nats",
+        sa.Double,
+        "Cross-fitted gain of a temperature. NULL: a half has no optimum, or a group of facts.",
+        is_finite=True,
+    ),
+    _may(
+        "unknown_map_gain_nats",
+        sa.Double,
+        "Cross-fitted gain of mapping the share of unknown words onto <unk>. NULL: a half has "
+        "none, or not all tokens.",
+        is_finite=True,
+    ),
+    _may(
+        "is_unknown_last",
+        sa.Boolean,
+        "Whether <unk> is last in every row used. NULL: not all tokens.",
+    ),
+    _may(
+        "row_rank_correlation",
+        sa.Double,
+        "Kendall's tau-b over distinct rows of the confidences at temperatures 1 and 2. NULL: "
+        "not all tokens, or undefined.",
+        is_finite=True,
+    ),
+    comment="One row per scoring by a language model trained here and group of tokens: the "
+    "temperature fitted to its exact rows.",
+)
+
+fact_probes = sa.Table(
+    "fact_probes",
+    metadata,
+    _key("scoring_id", "Scoring, a key of raw.scorings."),
+    _key("token_index", "Place of the probe among the scored tokens, from 0.", sa.Integer),
+    _must("mention_count", sa.Integer, "Times the training text states the fact.", minimum=0),
+    comment="One row per fact that the fact model was asked.",
+)
+
 runs = sa.Table(
     "runs",
     metadata,
     _key("run_id", "Id of the run, drawn at random."),
     _must(
-        "command", sa.String, "Stage that ran: 'ingest', 'generate', 'measure', 'score' or 'build'."
+        "command",
+        sa.String,
+        "Stage that ran: 'ingest', 'generate', 'measure', 'score', 'fit' or 'build'.",
     ),
     _may("study_name", sa.String, "Study it worked on. NULL: several or none."),
     _must("started_at", sa.DateTime, "When it started, UTC."),

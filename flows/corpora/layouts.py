@@ -98,6 +98,16 @@ class TextsLayout:
     record_format: str | None = None
 
 
+@dataclass(frozen=True)
+class FilingsLayout:
+    """Filings of a test set at *path*: whole ones, or records of sections cut out elsewhere."""
+
+    path: str
+    test_set_name: str
+    has_tables: bool = False
+    """Whether rows of figures are kept in Item 7; of a cut section whoever cut it decided."""
+
+
 NAMES: Mapping[str, tuple[str, ...]] = {
     "prompt_id": ("prompt_id",),
     "prompt": ("prompt", "prompt_text"),
@@ -122,6 +132,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "probabilities": ("probabilities", "softmax"),
     "context": ("context",),
     "document": ("text", "continuation", "document"),
+    "item_7": ("item_7", "mda"),
+    "form": ("form_name", "filing_type", "form"),
+    "period_of_report": ("period_of_report",),
+    "cik": ("cik",),
 }
 """Column names recognised for each field, matched whatever their case."""
 
@@ -142,6 +156,10 @@ MEANINGS: Mapping[str, str] = {
     "probabilities": "the probabilities of all labels",
     "context": "what stands before the text",
     "document": "the text to score",
+    "item_7": "the text of Item 7",
+    "form": "the form, as 10-K",
+    "period_of_report": "the end of the period, as 2023-12-31",
+    "cik": "the Central Index Key",
 }
 
 OPTIONS: Mapping[str, str] = {

@@ -15,6 +15,7 @@ from tests.dbt.raw_studies import (
     all_studies,
     feature_rows,
 )
+from tests.dbt.trained_study import write_trained_study
 from warehouse import schema
 from warehouse.connection import open_warehouse, snapshot_path
 from warehouse.measurements import Feature, missing_cuts
@@ -61,6 +62,7 @@ def write_studies(work_file: Path, *, is_reversed: bool = False) -> None:
     with open_warehouse(work_file) as connection:
         for rows in all_studies():
             rows.write(connection, is_reversed=is_reversed)
+        write_trained_study(connection)
         texts = dict(connection.execute("select text_id, text from raw.texts").fetchall())
         studies = connection.execute("select study_name from raw.studies").fetchall()
         for (study_name,) in studies:

@@ -2,7 +2,19 @@ with
 
 published_figures as (
 
-    select * from {{ ref('int_published_figures_listed') }}
+    select
+        *,
+        'GCV' as document_name
+
+    from {{ ref('int_published_figures_listed') }}
+
+    union all by name
+
+    select
+        *,
+        'CLM' as document_name
+
+    from {{ ref('int_clm_figures_listed') }}
 
 ),
 
@@ -16,6 +28,16 @@ study_figures_recomputed as (
 
     select * from {{ ref('int_study_figures_recomputed') }}
 
+    union all by name
+
+    select * from {{ ref('int_clm_figures_recomputed') }}
+
+),
+
+trained_studies as (
+
+    select distinct study_name from {{ ref('dim_trained_language_models') }}
+
 ),
 
 studies as (
@@ -28,6 +50,7 @@ fct_published_reconciliations as (
 
     select
         studies.study_name,
+        published_figures.document_name,
         published_figures.section,
         published_figures.printed_in,
         published_figures.subject_name,
@@ -47,6 +70,9 @@ fct_published_reconciliations as (
 
     cross join published_figures
 
+    left join trained_studies
+        on studies.study_name = trained_studies.study_name
+
     left join published_figures_recomputed
         on
             published_figures.printed_in = published_figures_recomputed.printed_in
@@ -59,6 +85,11 @@ fct_published_reconciliations as (
             and published_figures.printed_in = study_figures_recomputed.printed_in
             and published_figures.subject_name = study_figures_recomputed.subject_name
             and published_figures.statistic_name = study_figures_recomputed.statistic_name
+
+    -- CLM is about language models trained here; studies without one have nothing to compare.
+    where
+        published_figures.document_name = 'GCV'
+        or trained_studies.study_name is not null
 
     order by
         studies.study_name,
