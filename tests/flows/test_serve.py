@@ -88,9 +88,11 @@ def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
     stories = study.parent / "small_study" / "stories.jsonl"
     whole = stories.read_text(encoding="utf-8")
     stories.write_text(whole + "{no json}\n", encoding="utf-8")
-    before = snapshot_path(small_study_home).read_bytes()
+    home = tmp_path / "home"
+    shutil.copytree(small_study_home, home)
+    before = snapshot_path(home).read_bytes()
     serving = subprocess.Popen(
-        [sys.executable, "-m", "flows", "serve", str(study), "--home", str(small_study_home)],
+        [sys.executable, "-m", "flows", "serve", str(study), "--home", str(home)],
         env=os.environ | server,
         stderr=subprocess.PIPE,
         text=True,
@@ -100,7 +102,7 @@ def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
         failed = wait_for(lambda: ended_runs(server), 300)[0]
         assert failed["state_type"] == "FAILED"
         assert "line 121" in failed["state"]["message"]
-        assert snapshot_path(small_study_home).read_bytes() == before
+        assert snapshot_path(home).read_bytes() == before
         (artifact,) = [each for each in ask(server, "artifacts") if each["key"]]
         assert "The published snapshot is that of" in artifact["data"]
 
@@ -108,7 +110,7 @@ def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
         stories.write_text(f"{whole}{line}\n", encoding="utf-8")
         done = wait_for(lambda: ended_runs(server)[1:], 400)[0]
         assert done["state_type"] == "COMPLETED"
-        assert snapshot_path(small_study_home).read_bytes() != before
+        assert snapshot_path(home).read_bytes() != before
     finally:
         serving.send_signal(signal.SIGINT)
         serving.communicate(timeout=60)
