@@ -24,6 +24,7 @@ curve_points as (
     select
         scoring_id,
         applied_temperature,
+        bin_count,
         cast(sum(token_count) as bigint) as token_count,
         list_sum(list(confidence_sum order by bin_index)) / sum(token_count) as mean_confidence,
         sum(hit_count) / sum(token_count) as accuracy,
@@ -36,7 +37,7 @@ curve_points as (
 
     from tempered_bins
 
-    group by 1, 2
+    group by 1, 2, 3
 
 ),
 
@@ -47,7 +48,7 @@ fct_temperature_curves as (
         scorings.test_set_name,
         scorings.language_model_name,
         curve_points.applied_temperature,
-        cast({{ var('curve_bin_count') }} as integer) as bin_count,
+        curve_points.bin_count,
         curve_points.token_count,
         log_loss_at(
             curve_points.applied_temperature,
@@ -77,7 +78,8 @@ fct_temperature_curves as (
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
-        curve_points.applied_temperature
+        curve_points.applied_temperature,
+        curve_points.bin_count
 
 )
 
