@@ -51,7 +51,10 @@ def reliability_diagram() -> dict[str, Any]:
         x="mean_confidence:Q",
         y="accuracy:Q",
         size=alt.Size(
-            "token_count:Q", title="tokens", scale=alt.Scale(range=[12, 700], zero=True)
+            "token_count:Q",
+            title="tokens",
+            scale=alt.Scale(range=[12, 700], zero=True),
+            legend=alt.Legend(tickCount=3, columns=6),
         ),
         tooltip=tooltip(
             "lower_edge:Q", "upper_edge:Q", "token_count:Q", "hit_count:Q",
@@ -64,7 +67,7 @@ def reliability_diagram() -> dict[str, Any]:
 def error_curve() -> dict[str, Any]:
     """Calibration error by temperature, beside the error of a calibrated twin."""
     rows = alt.Chart(named())
-    x = alt.X("applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False))
+    x = alt.X("applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False, nice=False))
     band = (
         rows.transform_calculate(
             twin_low="max(0, datum.twin_ece_mean - 2 * datum.twin_ece_sd)",
@@ -90,7 +93,9 @@ def loss_curve() -> dict[str, Any]:
         color=CATEGORIES[0], point=alt.OverlayMarkDef(color=CATEGORIES[0], size=40)
     )
     curve = line.encode(
-        x=alt.X("applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False)),
+        x=alt.X(
+            "applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False, nice=False)
+        ),
         y=alt.Y("log_loss_nats:Q", title="log loss, nats per token", scale=alt.Scale(zero=False)),
         tooltip=tooltip("applied_temperature:Q", "log_loss_nats:Q"),
     )
@@ -116,7 +121,12 @@ def breakdown() -> dict[str, Any]:
     zero = alt.Chart(named("zero")).mark_rule(color=MUTED).encode(x="gap:Q")
     points = base.mark_point(filled=True, color=GENERATED, opacity=0.9).encode(
         x="gap:Q",
-        size=alt.Size("token_count:Q", title="tokens", scale=alt.Scale(range=[20, 300], zero=True)),
+        size=alt.Size(
+            "token_count:Q",
+            title="tokens",
+            scale=alt.Scale(range=[20, 300], zero=True),
+            legend=alt.Legend(tickCount=3, columns=6),
+        ),
     )
     return finished(alt.layer(band, zero, points), alt.Step(22))
 

@@ -1,4 +1,4 @@
-"""How every chart of the report looks: colours are the page's own, so that they follow its theme."""
+"""How the charts look: colours are the page's own variables, so that they follow its theme."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ BROKEN_NAME = "split(datum.label, '/')"
 def story_source_axis() -> alt.Y:
     """Return the vertical place of story sources."""
     return alt.Y(
-        "story_source_name:N", title=None, sort=PEOPLE_FIRST, axis=alt.Axis(labelExpr=BROKEN_NAME)
+        "story_source_name:N",
+        title=None,
+        sort=PEOPLE_FIRST,
+        axis=alt.Axis(labelExpr=BROKEN_NAME, labelOffset=-6),
     )
 
 
@@ -67,11 +70,12 @@ def named(name: str = ROWS) -> alt.NamedData:
     return alt.NamedData(name=name)
 
 
-def finished(chart: alt.Chart | alt.LayerChart, height: int | alt.Step = 340) -> dict[str, Any]:
+def finished(
+    chart: alt.Chart | alt.LayerChart | alt.FacetChart, height: int | alt.Step = 340
+) -> dict[str, Any]:
     """Return *chart* as a Vega-Lite specification that is as wide as its place."""
     sized = chart.properties(width="container", height=height)
     specification: dict[str, Any] = sized.to_dict()
-    specification["autosize"] = {"type": "fit-x", "contains": "padding"}
     specification["config"] = CONFIG
     return specification
 

@@ -76,11 +76,7 @@ def principal_components() -> dict[str, Any]:
             y=alt.Y("vertical:Q", title=VERTICAL_TITLE, scale=zero_free),
             order="order:Q",
             color=_by_kind(),
-            fill=alt.Fill(
-                "kind:N",
-                legend=None,
-                scale=alt.Scale(domain=["human", "generated"], range=[HUMAN, GENERATED]),
-            ),
+            fill=alt.condition("datum.kind == 'human'", alt.value(HUMAN), alt.value(GENERATED)),
         )
     )
     points = (
@@ -146,7 +142,7 @@ def volumes() -> dict[str, Any]:
             x=alt.X("hull_volume:Q", title=HORIZONTAL_TITLE),
             y=alt.Y(
                 "story_source_name:N", title=None, sort="-x",
-                axis=alt.Axis(labelExpr=BROKEN_NAME),
+                axis=alt.Axis(labelExpr=BROKEN_NAME, labelOffset=-6),
             ),
             color=alt.condition(IS_HUMAN, alt.value(HUMAN), alt.value(GENERATED)),
             tooltip=tooltip(

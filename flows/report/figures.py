@@ -82,14 +82,14 @@ OVERVIEW = Section(
             ("story_sets",),
         ),
         Figure("studies", "Study", "The study's own settings.", ("studies",)),
-        Figure("runs", "Runs", "Every command that ran, in UTC; builds serve all studies.", ("runs",)),
+        Figure("runs", "Runs", "Every command that ran, in UTC; a build serves all.", ("runs",)),
         Figure(
             "language_models",
             "Language models that wrote",
             "Weights, precision and backend behind the stories written here.",
             ("language_models",),
         ),
-        Figure("test_sets", "Test sets", "Texts and forecasts whose tokens were scored.", ("test_sets",)),
+        Figure("test_sets", "Test sets", "Texts and forecasts with scored tokens.", ("test_sets",)),
     ),
 )  # fmt: skip
 
@@ -149,8 +149,8 @@ DIVERSITY = Section(
             "intervals",
             "Distance from the human set, beside what people reach",
             "The shaded band is where random halves of the people lie to each other in 95 % of the "
-            "splits, the dashed line their mean: the human ceiling. Circles are scored on halves of "
-            "the same size and are to be compared with it; diamonds are scored on all prompts, "
+            "splits, the dashed line their mean: the human ceiling. Circles are scored on halves "
+            "of the same size and are to be compared with it; diamonds are scored on all prompts, "
             "with a bootstrap interval over prompts.",
             ("credal_overlap_intervals",),
             diversity_charts.intervals,

@@ -44,7 +44,7 @@ def rendered_page(tables: dict[str, ReportTable], study_names: list[str]) -> str
 @functools.cache
 def vega_libraries() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script."""
-    return vl_convert.javascript_bundle(vl_version=VEGA_LITE_VERSION)
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE_VERSION)
 
 
 def script_json(value: Any) -> str:
@@ -66,7 +66,7 @@ def _carried(tables: dict[str, ReportTable], study_names: list[str]) -> dict[str
         "figures": {
             figure.name: {
                 "table": figure.queries[0],
-                "specification": figure.chart() if figure.chart else None,
+                "specification": _compiled(figure.chart()) if figure.chart else None,
             }
             for section in SECTIONS
             for figure in section.figures
@@ -75,6 +75,11 @@ def _carried(tables: dict[str, ReportTable], study_names: list[str]) -> dict[str
             section.name: [figure.queries[0] for figure in section.figures] for section in SECTIONS
         },
     }
+
+
+def _compiled(specification: dict[str, Any]) -> dict[str, Any]:
+    """Return a Vega-Lite chart as Vega: a mistake in it is found here and not by a reader."""
+    return vl_convert.vegalite_to_vega(specification, VEGA_LITE_VERSION)
 
 
 def _section(

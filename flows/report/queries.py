@@ -83,8 +83,8 @@ order by all""",
     ReportQuery(
         "language_models",
         "dim_language_models",
-        """select study_name, language_model_name, language_model_revision, quantization, dtype_name,
-    backend_name, parameter_count, story_count
+        """select study_name, language_model_name, language_model_revision, quantization,
+    dtype_name, backend_name, parameter_count, story_count
 from dim_language_models
 where list_contains($study_names, study_name)
 order by all""",
@@ -215,7 +215,8 @@ order by study_name, test_set_name, language_model_name, bin_count, bin_index"""
     accuracy, gap
 from fct_tempered_reliability_bins
 where list_contains($study_names, study_name) and applied_temperature != 1
-order by study_name, test_set_name, language_model_name, applied_temperature, bin_count, bin_index""",
+order by study_name, test_set_name, language_model_name, applied_temperature, bin_count,
+    bin_index""",
     ),
     ReportQuery(
         "calibration_errors",
@@ -240,8 +241,9 @@ order by study_name, test_set_name, language_model_name, bin_count, applied_temp
     ReportQuery(
         "temperature_fits",
         "fct_temperature_fits",
-        """select study_name, test_set_name, language_model_name, token_group, fold_name, token_count,
-    fit_status, fitted_temperature, log_loss_nats, log_loss_at_1_nats, temperature_gain_nats
+        """select study_name, test_set_name, language_model_name, token_group, fold_name,
+    token_count, fit_status, fitted_temperature, log_loss_nats, log_loss_at_1_nats,
+    temperature_gain_nats
 from fct_temperature_fits
 where list_contains($study_names, study_name)
 order by study_name, test_set_name, language_model_name, token_group, fold_name""",
