@@ -21,6 +21,8 @@ from flows.report.chart_style import (
 # Two standard deviations of a calibrated twin: 95 % where a bin has many tokens.
 TWIN_WIDTH = "2 * sqrt(datum.variance_sum) / datum.token_count"
 UNIT = alt.Scale(domain=[0, 1])
+# Temperatures that a token's sketch can tell of.
+SKETCHED = alt.Scale(domain=[0.5, 2])
 
 
 def reliability_diagram() -> dict[str, Any]:
@@ -67,7 +69,7 @@ def reliability_diagram() -> dict[str, Any]:
 def error_curve() -> dict[str, Any]:
     """Calibration error by temperature, beside the error of a calibrated twin."""
     rows = alt.Chart(named())
-    x = alt.X("applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False, nice=False))
+    x = alt.X("applied_temperature:Q", title="temperature", scale=SKETCHED)
     band = (
         rows.transform_calculate(
             twin_low="max(0, datum.twin_ece_mean - 2 * datum.twin_ece_sd)",
@@ -93,9 +95,7 @@ def loss_curve() -> dict[str, Any]:
         color=CATEGORIES[0], point=alt.OverlayMarkDef(color=CATEGORIES[0], size=40)
     )
     curve = line.encode(
-        x=alt.X(
-            "applied_temperature:Q", title="temperature", scale=alt.Scale(zero=False, nice=False)
-        ),
+        x=alt.X("applied_temperature:Q", title="temperature", scale=SKETCHED),
         y=alt.Y("log_loss_nats:Q", title="log loss, nats per token", scale=alt.Scale(zero=False)),
         tooltip=tooltip("applied_temperature:Q", "log_loss_nats:Q"),
     )
@@ -144,7 +144,7 @@ def coverage() -> dict[str, Any]:
             "prediction_set_coverage:Q", title="coverage measured", scale=alt.Scale(zero=False)
         ),
         color=alt.Color("set_kind:N", title="kind of set"),
-        shape=alt.Shape("set_kind:N", title="kind of set"),
+        shape=alt.Shape("set_kind:N", legend=None),
         tooltip=tooltip(
             "set_kind:N", "target_coverage:Q", "prediction_set_coverage:Q", "kept_mass:Q",
             "mean_prediction_set_size:Q", "token_count:Q",
@@ -158,8 +158,10 @@ def coverage() -> dict[str, Any]:
 
 def _marked_temperatures() -> tuple[alt.Chart, alt.Chart]:
     """Return the rules at the temperature chosen and at the fitted one."""
-    chosen = alt.Chart(named("chosen")).mark_rule(color=INK, strokeWidth=1.5)
-    fitted = alt.Chart(named("fitted")).mark_rule(color=HUMAN, strokeWidth=2, strokeDash=[6, 3])
+    chosen = alt.Chart(named("chosen")).mark_rule(color=INK, strokeWidth=1.5, clip=True)
+    fitted = alt.Chart(named("fitted")).mark_rule(
+        color=HUMAN, strokeWidth=2, strokeDash=[6, 3], clip=True
+    )
     return (
         chosen.encode(x="applied_temperature:Q"),
         fitted.encode(

@@ -30,7 +30,8 @@ async function drawFigure(name, selected) {
   const place = part(name, "chart");
   const alternative = selected.alternative || "";
   place.setAttribute("aria-label", `Chart. ${alternative} The figures are in the table below.`);
-  await drawChart(name, place, withTitles(specification, selected.titles || {}), {
+  // The library writes attributes of its own on the element it draws in: it gets an inner one.
+  await drawChart(name, place.firstElementChild, withTitles(specification, selected.titles || {}), {
     rows: selected.rows,
     ...selected.sets,
   });
@@ -48,7 +49,9 @@ async function drawChart(name, place, specification, sets) {
   const key = JSON.stringify(specification);
   const drawn = drawnViews.get(name);
   if (drawn && drawn.key === key) {
-    for (const [set, rows] of Object.entries(sets)) drawn.view.data(set, plain(rows));
+    for (const { name: set } of specification.data) {
+      if (sets[set]) drawn.view.data(set, plain(sets[set]));
+    }
     await drawn.view.runAsync();
     return;
   }
@@ -62,6 +65,7 @@ async function drawChart(name, place, specification, sets) {
     mode: "vega",
     actions: false,
     renderer: "svg",
+    logLevel: 1, // errors: a set without rows, such as a fit that found nothing, is no fault
     ast: true, // expressions are walked, so that the page may forbid `eval`
   });
   drawnViews.set(name, { view, key });

@@ -24,6 +24,12 @@ function storedTemperatures() {
   return [...new Set([1, ...found])].sort((a, b) => a - b);
 }
 
+/** Labels come by their tokens, places and ranges in their own order. */
+function inReadingOrder(rows) {
+  if (state.breakdown === "top_label") return rows;
+  return [...rows].sort((a, b) => a.class_name.localeCompare(b.class_name, "en", { numeric: true }));
+}
+
 function overallFit() {
   return rowsWhere("temperature_fits", { ...scored(), token_group: "all", fold_name: "all" })[0];
 }
@@ -85,7 +91,7 @@ Object.assign(selections, {
       .join("; "),
   }),
   breakdown: () => ({
-    rows: rowsWhere("confidence_breakdowns", { ...scored(), breakdown_name: state.breakdown }),
+    rows: inReadingOrder(rowsWhere("confidence_breakdowns", { ...scored(), breakdown_name: state.breakdown })),
     sets: { zero: [{ gap: 0 }] },
     alternative: `Gap of each class of ${state.breakdown}.`,
     absence: "No breakdown of these tokens is known.",

@@ -216,7 +216,7 @@ function selectPromptScatter() {
   return {
     rows,
     sets: { diagonal: rows.length ? ends : [] },
-    titles: { horizontal: `people: ${column}`, vertical: `${state.story_source}: ${column}` },
+    titles: { horizontal: `people: ${column}`, vertical: `story source: ${column}` },
     alternative: `${column} of ${state.story_source} against that of people, one point a prompt.`,
     absence: "No prompt has both a human and a generated diversity on this axis.",
   };
