@@ -22,7 +22,7 @@ from flows.report.chart_style import (
 TWIN_WIDTH = "2 * sqrt(datum.variance_sum) / datum.token_count"
 UNIT = alt.Scale(domain=[0, 1])
 # Temperatures that a token's sketch can tell of.
-SKETCHED = alt.Scale(domain=[0.5, 2])
+SKETCHED = alt.Scale(domain=[0.5, 2], nice=False)
 
 
 def reliability_diagram() -> dict[str, Any]:

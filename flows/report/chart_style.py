@@ -40,7 +40,7 @@ CONFIG: dict[str, Any] = {
         "titleFontSize": 12,
         "orient": "top",
         "direction": "horizontal",
-        "columns": 2,
+        "symbolOpacity": 1,
         "labelLimit": 260,
         "symbolLimit": 30,
     },

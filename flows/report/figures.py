@@ -32,6 +32,7 @@ class Figure:
     chart: Callable[[], dict[str, Any]] | None = None
     controls: tuple[Control, ...] = ()
     has_laboratory: bool = False
+    shows_table: bool = False
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,7 @@ PUBLISHED = Section(
             ("published_reconciliations",),
             overview_charts.verdicts,
             (Control("verdict_from", "Recomputed from"),),
+            shows_table=True,
         ),
     ),
 )

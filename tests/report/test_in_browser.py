@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +117,15 @@ def test_a_chart_is_named_and_its_table_opens_with_all_rows(page: Page) -> None:
     page.wait_for("document.querySelector('[data-figure=volumes] tbody tr')")
     rows = page.evaluate("document.querySelectorAll('[data-figure=volumes] tbody tr').length")
     assert rows == page.evaluate("currentRows.get('volumes').length") == 5
+
+
+def test_a_downloaded_table_keeps_every_digit(page: Page) -> None:
+    rows = page.evaluate("currentRows.get('volumes')")
+    lines = list(csv.DictReader(io.StringIO(page.evaluate("asCsv(currentRows.get('volumes'))"))))
+    assert [line["story_source_name"] for line in lines] == [
+        row["story_source_name"] for row in rows
+    ]
+    assert [float(line["hull_volume"]) for line in lines] == [row["hull_volume"] for row in rows]
 
 
 def test_a_downloaded_picture_holds_its_own_colours(page: Page) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+import yaml
 
 from flows.cli import run_cli
 from flows.query import answer
@@ -22,6 +23,7 @@ from flows.report.write import write_report
 from tests.report.snapshots import STUDY, copied_home, write
 from warehouse.connection import snapshot_path
 
+EXPOSURES = Path(__file__).parents[2] / "dbt_project" / "models" / "_exposures.yml"
 HOSTILE = '</script><b>"bold"</b>\'&amp;'
 
 
@@ -118,6 +120,17 @@ def test_the_page_names_no_outside_address(page: str) -> None:
             assert (attributes.get(name) or "#").startswith("#")
     assert not {"link", "img", "iframe", "object", "base"} & set(elements.tags)
     assert not re.search(r"url\(|@import", page.split("</style>")[0])
+
+
+def test_every_mart_that_the_page_reads_is_in_its_exposure() -> None:
+    exposures = yaml.safe_load(EXPOSURES.read_text(encoding="utf-8"))["exposures"]
+    report = next(exposure for exposure in exposures if exposure["name"] == "report")
+    read = {
+        mart
+        for query in QUERIES
+        for mart in re.findall(r"(?:from|join) ((?:dim|fct)_\w+)", query.sql)
+    }
+    assert {f"ref('{mart}')" for mart in read} == set(report["depends_on"])
 
 
 def test_every_figure_has_its_sql_and_every_chart_its_table_and_downloads(page: str) -> None:

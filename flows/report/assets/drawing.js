@@ -59,8 +59,10 @@ async function drawChart(name, place, specification, sets) {
   for (const set of specification.data) {
     if (sets[set.name]) set.values = plain(sets[set.name]);
   }
-  // A phone has no room for long names beside the bars.
-  specification.config.axis.labelLimit = window.innerWidth < 600 ? 130 : 280;
+  // A phone has no room for long names beside the bars, nor for legends in a row.
+  const isNarrow = window.innerWidth < 600;
+  specification.config.axis.labelLimit = isNarrow ? 130 : 280;
+  specification.config.legend.columns = isNarrow ? 1 : 3;
   const { view } = await vegaEmbed(place, specification, {
     mode: "vega",
     actions: false,

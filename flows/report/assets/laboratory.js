@@ -124,6 +124,13 @@ function showReadouts() {
   })[0] || {};
   readOut("prediction_set_coverage", nucleus.prediction_set_coverage);
   readOut("kept_mass", nucleus.kept_mass);
+  const stored = valuesOf(
+    rowsWhere("prediction_set_coverage", { ...scored(), coverage_status: "measured" }),
+    "applied_temperature",
+  );
+  document.getElementById("coverage-stored").textContent = stored.length
+    ? `Coverage is stored at temperatures ${stored.join(", ")}.`
+    : "";
   const fit = overallFit() || {};
   const isFitted = fit.fitted_temperature !== null && fit.fitted_temperature !== undefined;
   readOut("fitted_temperature", fit.fitted_temperature, isFitted ? shown(fit.fitted_temperature) : fit.fit_status || "–");

@@ -17,6 +17,7 @@ function fillControls() {
       }
       control.value = String(state[name]);
       control.disabled = values.length < 2;
+      control.closest("label").hidden = !values.length;
     }
   }
   prepareSlider();

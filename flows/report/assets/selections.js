@@ -52,7 +52,11 @@ function hullOf(points) {
 }
 
 const selections = {
-  samples: () => ({ rows: ofStudy("samples"), alternative: "Stories by story source and status." }),
+  samples: () => ({
+    rows: ofStudy("samples"),
+    alternative: "Share of stories of each status, by story source.",
+    absence: "This study stores no stories: it brought ready diversity vectors, forecasts or texts.",
+  }),
   story_sets: () => ({ rows: ofStudy("story_sets") }),
   rejects: () => ({
     rows: ofStudy("rejects"),
@@ -151,7 +155,8 @@ function selectPrincipalComponents() {
     sets: { hulls },
     titles: { horizontal: title(first), vertical: title(second) },
     alternative: `Prompts of people and of ${state.story_source} in ${title(first)} and ${title(second)}, with hulls.`,
-    note: rows.some((row) => row.kind === "human") ? "" : "This study has no human set to compare with.",
+    absence: "No story source has vectors to project.",
+    note: !rows.length || rows.some((row) => row.kind === "human") ? "" : "This study has no human set to compare with.",
   };
 }
 
