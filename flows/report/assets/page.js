@@ -23,18 +23,35 @@ function fillControls() {
   prepareSlider();
 }
 
-/** Redraw *names*; a section without any row of the study says so in its own sentence. */
-async function redraw(names = figureNames) {
+/** Show which sections have rows of the study; one without any says so in its own sentence. */
+function showSections() {
   for (const section of document.querySelectorAll("[data-section]")) {
     const tables = carried.section_tables[section.dataset.section];
     const isEmpty = !tables.some((table) => rowsOf(table).some((row) => row.study_name === state.study));
     section.querySelector('[data-role="section-absence"]').hidden = !isEmpty;
     section.querySelector('[data-role="figures"]').hidden = isEmpty;
   }
-  if (document.getElementById("temperature")) showReadouts();
-  for (const name of names) {
-    const place = document.querySelector(`[data-figure="${name}"]`);
-    if (!place.closest("[hidden]")) await drawFigure(name, selections[name]());
+}
+
+const waiting = new Set();
+let isDrawing = false;
+
+/** Redraw *names* one after the other: a slider moves faster than a chart is drawn. */
+async function redraw(names = figureNames) {
+  showSections();
+  showReadouts();
+  names.forEach((name) => waiting.add(name));
+  if (isDrawing) return;
+  isDrawing = true;
+  try {
+    while (waiting.size) {
+      const [name] = waiting;
+      waiting.delete(name);
+      const place = document.querySelector(`[data-figure="${name}"]`);
+      if (!place.closest("[hidden]")) await drawFigure(name, selections[name]());
+    }
+  } finally {
+    isDrawing = false;
   }
   document.documentElement.dataset.drawn = String(Number(document.documentElement.dataset.drawn || 0) + 1);
 }

@@ -87,7 +87,10 @@ function fillTable(place, rows, caption) {
   table.append(element("caption", caption, { class: "visually-hidden" }));
   const columns = Object.keys(rows[0] || {});
   const head = element("tr", null);
-  head.append(...columns.map((column) => element("th", column, { scope: "col" })));
+  for (const column of columns) {
+    const isNumber = rows.some((row) => typeof row[column] === "number");
+    head.append(element("th", column, { scope: "col", class: isNumber ? "number" : "text" }));
+  }
   const top = element("thead", null);
   top.append(head);
   const body = element("tbody", null);
