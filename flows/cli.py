@@ -220,6 +220,25 @@ def query_command(
     write_answer(table, QueryFormat.CSV if as_csv else form, sys.stdout)
 
 
+@app.command("report")
+@with_global_options
+def report_command(
+    context: CommandContext,
+    study: Annotated[
+        list[str] | None, typer.Option("--study", help="Only this study; again for more.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="File to write; beside the snapshot if not given."),
+    ] = None,
+) -> None:
+    """Draw the published snapshot as one HTML page that needs no server and no network."""
+    from flows.report.write import write_report
+
+    report = write_report(context.settings.home, study, output)
+    context.show(report.as_record(), report.as_text())
+
+
 @app.command("docs")
 @with_global_options
 def docs_command(

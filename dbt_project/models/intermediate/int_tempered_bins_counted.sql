@@ -1,54 +1,46 @@
 with
 
-binned_tokens as (
+fine_bins as (
 
-    select * from {{ ref('int_scored_tokens_binned') }}
+    select * from {{ ref('int_tempered_fine_bins_counted') }}
 
 ),
 
-tempered_tokens as (
+bin_counts as (
 
-    {% for temperature in var('curve_temperatures') %}
-        select
-            scoring_id,
-            cast({{ temperature }} as double) as applied_temperature,
-            is_hit,
-            {{ tempered_confidence(temperature) }} as confidence
+    select unnest({{ var('curve_bin_counts') }}) as bin_count
 
-        from binned_tokens
-
-        where temperature_sketch is not null
-
-        {{ 'union all' if not loop.last }}
-
-    {% endfor %}
 ),
 
--- In fixed point, units of 2^-48, as `int_fine_bins_counted` counts them.
 tempered_bins_counted as (
 
     select
-        scoring_id,
-        applied_temperature,
-        {{ bin_index('confidence', var('curve_bin_count')) }} as bin_index,
-        count(*) as token_count,
-        count(*) filter (where is_hit) as hit_count,
-        cast(sum(cast(round(confidence * 281474976710656) as bigint)) as double)
-        / 281474976710656 as confidence_sum,
+        fine_bins.scoring_id,
+        fine_bins.applied_temperature,
+        cast(bin_counts.bin_count as integer) as bin_count,
         cast(
-            sum(cast(round(confidence * (1 - confidence) * 281474976710656) as bigint)) as double
-        )
-        / 281474976710656 as variance_sum,
-        -- The least confidences of a small bin are all of them, in order.
+            fine_bins.fine_bin_index * bin_counts.bin_count // {{ var('fine_bin_count') }}
+            as integer
+        ) as bin_index,
+        cast(sum(fine_bins.token_count) as bigint) as token_count,
+        cast(sum(fine_bins.hit_count) as bigint) as hit_count,
+        cast(sum(fine_bins.confidence_units) as double) / 281474976710656 as confidence_sum,
+        cast(sum(fine_bins.variance_units) as double) / 281474976710656 as variance_sum,
         case
-            when count(*) < {{ var('exact_twin_tokens') }}
+            when sum(fine_bins.token_count) < {{ var('exact_twin_tokens') }}
                 then
-                    poisson_binomial_deviation(min(confidence, {{ var('exact_twin_tokens') }}))
+                    poisson_binomial_deviation(
+                        flatten(
+                            list(fine_bins.confidences order by fine_bins.fine_bin_index)
+                        )
+                    )
         end as exact_deviation
 
-    from tempered_tokens
+    from fine_bins
 
-    group by 1, 2, 3
+    cross join bin_counts
+
+    group by 1, 2, 3, 4
 
 )
 

@@ -33,6 +33,7 @@ curve_points as (
     select
         scoring_id,
         applied_temperature,
+        bin_count,
         cast(sum(token_count) as bigint) as token_count,
         list_sum(list(confidence_sum order by bin_index)) / sum(token_count) as mean_confidence,
         sum(hit_count) / sum(token_count) as accuracy,
@@ -52,7 +53,7 @@ curve_points as (
 
     from bins_with_twins
 
-    group by 1, 2
+    group by 1, 2, 3
 
 ),
 
@@ -63,7 +64,7 @@ fct_temperature_curves as (
         scorings.test_set_name,
         scorings.language_model_name,
         curve_points.applied_temperature,
-        cast({{ var('curve_bin_count') }} as integer) as bin_count,
+        curve_points.bin_count,
         curve_points.token_count,
         log_loss_at(
             curve_points.applied_temperature,
@@ -93,7 +94,8 @@ fct_temperature_curves as (
         scorings.study_name,
         scorings.test_set_name,
         scorings.language_model_name,
-        curve_points.applied_temperature
+        curve_points.applied_temperature,
+        curve_points.bin_count
 
 )
 

@@ -1,0 +1,1 @@
+"""The report: the published snapshot as one HTML page."""
