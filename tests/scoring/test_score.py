@@ -174,7 +174,7 @@ def test_continuations_are_scored_after_their_contexts(
 def test_what_no_test_set_can_be_is_refused(
     settings: Settings, make_study: MakeStudy, tmp_path: Path
 ) -> None:
-    with pytest.raises(StudyError, match="either a path or a story_source"):
+    with pytest.raises(StudyError, match="one of path, story_source"):
         make_study(test_sets=[{"name": "none"}])
     with pytest.raises(StudyError, match="must name language_models that score them"):
         make_study(language_models=[])

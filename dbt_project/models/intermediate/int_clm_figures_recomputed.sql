@@ -6,7 +6,7 @@ calibration_errors as (
 
     from {{ ref('fct_calibration_errors') }}
 
-    where bin_count = 15
+    where binning = 'equal_width' and bin_count = 15
 
 ),
 
@@ -16,7 +16,11 @@ prediction_sets as (
 
     from {{ ref('fct_prediction_set_coverage') }}
 
-    where set_kind = 'nucleus' and nucleus_mass = 0.9 and applied_temperature = 1
+    where
+        set_kind = 'nucleus'
+        and nucleus_mass = 0.9
+        and applied_temperature = 1
+        and not is_fitted_temperature
 
 ),
 
