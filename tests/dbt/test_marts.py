@@ -376,7 +376,10 @@ def test_stories_written_here_carry_token_means_and_miss_what_was_requested(
         "select reason, detail from marts.fct_rejects where study_name = 'written_here'",
     )
     assert [row["reason"] for row in missing] == ["missing_sample"]
-    models = query(marts, "select story_count from marts.dim_language_models")
+    models = query(
+        marts,
+        "select story_count from marts.dim_language_models where study_name = 'written_here'",
+    )
     assert models == [{"story_count": 11}]
 
 
