@@ -178,12 +178,13 @@ def test_chatting_without_a_template_is_refused_before_anything_is_written(
     assert rows(settings, "select count(*) from raw.generation_requests") == [(0,)]
 
 
-def start(settings: Settings, study: Path) -> subprocess.Popen[bytes]:
+def start(settings: Settings, study: Path, harness: dict[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "flows", "generate", str(study), "--home", str(settings.home)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=os.environ
+        | harness
         | {
             "CALIBRARY_GENERATION_BATCH_SIZE": "4",
             "CALIBRARY_DEVICE": "cpu",
@@ -193,11 +194,11 @@ def start(settings: Settings, study: Path) -> subprocess.Popen[bytes]:
 
 
 def test_kill_9_and_a_second_start_give_what_one_undisturbed_run_gives(
-    settings: Settings, make_study: MakeStudy, tmp_path: Path
+    settings: Settings, make_study: MakeStudy, tmp_path: Path, harness: dict[str, str]
 ) -> None:
     study = make_study(generation={"samples_per_prompt": 20, "maximum_story_tokens": 12, "seed": 1})
     log = work_path(settings.home).with_name("work.duckdb.wal")
-    process = start(settings, study)
+    process = start(settings, study, harness)
     deadline, sizes = time.monotonic() + 300, set[int]()
     # Some seven batches of 4 in: each one that is written lets the log grow.
     while len(sizes) < 20 and time.monotonic() < deadline and process.poll() is None:
