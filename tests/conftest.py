@@ -70,12 +70,23 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("weights") / "tiny")
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return the home *name*, which whichever worker comes first makes and the others wait for."""
+SNAPSHOT_NAME = snapshot_path(Path()).name
+
+
+def made_once(
+    factory: pytest.TempPathFactory,
+    name: str,
+    make: Callable[[Path], None],
+    last_file: str = SNAPSHOT_NAME,
+) -> Path:
+    """Return the folder *name*, which whichever worker comes first makes and the others wait for.
+
+    It is made once *last_file* lies in it.
+    """
     base = factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with FileLock(f"{home}.lock"):
-        if not snapshot_path(home).exists():
+        if not (home / last_file).exists():
             make(home)
     return home
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.conftest import made_once
 from tests.dbt.raw_studies import (
     all_studies,
     feature_rows,
@@ -81,11 +82,16 @@ def write_studies(work_file: Path, *, is_reversed: bool = False) -> None:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work file with every model built and every dbt test passed."""
-    work_file = tmp_path_factory.mktemp("built") / "work.duckdb"
-    write_studies(work_file)
-    run_dbt(work_file, "build")
-    return work_file
+    """The work file with every model built and every dbt test passed; no test may change it."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        write_studies(folder / "work.duckdb")
+        run_dbt(folder / "work.duckdb", "build")
+        (folder / "is_built").touch()
+
+    made = made_once(tmp_path_factory, "built_studies", make, "is_built")
+    return made / "work.duckdb"
 
 
 @pytest.fixture(scope="session")

@@ -194,6 +194,10 @@ def test_ctrl_c_while_a_command_starts_is_one_sentence(tmp_path: Path, seconds: 
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
+    if process.returncode == -signal.SIGINT:
+        # The system ended it: on a busy machine Python itself had not started.
+        assert output + errors == ""
+        return
     assert process.returncode == 1
     assert len(errors.splitlines()) == 1
     assert errors.startswith("calibrary: ")

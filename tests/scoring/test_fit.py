@@ -14,7 +14,6 @@ from flows.fit import fit_study, is_fitted
 from flows.ingest_stages import ingest_study
 from flows.settings import Settings
 from flows.study import StudyError, load_study
-from tests.generation.conftest import harness, settings  # noqa: F401 - fixtures
 from warehouse.connection import open_warehouse, work_path
 
 pytestmark = [pytest.mark.usefixtures("harness"), pytest.mark.timeout(600)]
@@ -41,13 +40,13 @@ def study_file(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def rows(settings: Settings, sql: str) -> list[tuple[Any, ...]]:  # noqa: F811 - the fixture
+def rows(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
     with open_warehouse(work_path(settings.home), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
 
 def test_a_killed_stage_goes_on_where_it_was_and_a_finished_one_writes_nothing(
-    settings: Settings,  # noqa: F811 - the fixture
+    settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -86,7 +85,7 @@ def test_a_killed_stage_goes_on_where_it_was_and_a_finished_one_writes_nothing(
 
 
 def test_other_knobs_are_another_test_set_and_the_old_one_no_longer_counts(
-    settings: Settings,  # noqa: F811 - the fixture
+    settings: Settings,
     tmp_path: Path,
 ) -> None:
     trigram = [{"name": "kn", "kind": "kneser_ney_trigram"}]
@@ -144,7 +143,7 @@ def test_a_mistake_in_the_study_file_is_one_sentence(
 
 
 def test_an_optional_test_set_is_left_out_with_a_note(
-    settings: Settings,  # noqa: F811 - the fixture
+    settings: Settings,
     tmp_path: Path,
 ) -> None:
     test_sets = [
