@@ -90,7 +90,8 @@ def _clipped(points: Points, hull: Hull, equations: Points) -> list[Points]:
         crossing = -start / slope
     enter = np.where(slope < 0.0, crossing, 0.0).max(axis=1, initial=0.0)
     leave = np.where(slope > 0.0, crossing, 1.0).min(axis=1, initial=1.0)
-    is_within = (enter <= leave) & ~((slope == 0.0) & (start > 0.0)).any(axis=1)
+    # Where two edges cross, enter and leave are one point up to rounding, and a corner to keep.
+    is_within = (enter <= leave + IN_PLANE) & ~((slope == 0.0) & (start > 0.0)).any(axis=1)
     pieces = [corners[(found <= 0.0).all(axis=1)]]
     for share, is_new in ((enter, enter > 0.0), (leave, leave < 1.0)):
         ends = points[hull.edges[is_within & is_new]]

@@ -53,6 +53,8 @@ def principal_components(points: ArrayLike) -> PrincipalComponents:
     ((1.0, 0.25), (0.8, 0.2))
     """
     table = checked_points(points)
+    # Seen from the least value of each axis, one on which all agree is exactly 0, whatever it was.
+    table = table - table.min(axis=0)
     centred = table - [math.fsum(axis.tolist()) / len(axis) for axis in table.T]
     covariances = np.array(
         [

@@ -8,7 +8,7 @@ be scaled anew in each draw, and what comes of it has no size and no place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -27,6 +27,9 @@ Values = NDArray[np.float64]
 Units = tuple[tuple[float, ...], ...]
 
 AXIS_NAMES = ("semantic", "lexical", "syntactic")
+
+RESTS_ON_VOLUME = frozenset({"iou", "hull_volume", "volume_ratio", "composite_calibration"})
+"""Measures that say nothing of sets with no more points than axes."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ def split_half_overlaps(
 ) -> list[ResampledMeasure]:
     """Every measure between people on one random half of the prompts and a set on the other.
 
+    Halves of no more prompts than axes are flat whatever they are: what rests on a volume is NaN.
     With the human points on both sides this is the human ceiling: what two samples of people of
     that size reach. No rank correlation: the halves share no prompt.
 
@@ -126,7 +130,15 @@ def split_half_overlaps(
     human, source, units = _checked(human_points, story_source_points, axis_units)
     first, second = half_rows(len(human), split_count, seed)
     drawn = _drawn(human, first), _drawn(source, second)
-    return _measures(*drawn, units, is_paired=False)
+    measures = _measures(*drawn, units, is_paired=False)
+    if first.shape[1] > human.shape[1]:
+        return measures
+    return [
+        replace(each, draws=np.full_like(each.draws, np.nan))
+        if each.measure_name in RESTS_ON_VOLUME
+        else each
+        for each in measures
+    ]
 
 
 def _checked(

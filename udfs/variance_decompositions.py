@@ -90,6 +90,9 @@ def variance_decomposition(
             f"a decomposition needs two strategies with more than {ddof} vectors each, got "
             f"{[len(points) for points in sets]} vectors; leave that strategy out."
         )
+    # Seen from the least value of each axis, one on which all agree is exactly 0, whatever it was.
+    least = np.concatenate(sets).min(axis=0)
+    sets = [points - least for points in sets]
     counts = np.array([len(points) for points in sets])
     exact = [_exact_moments(points) for points in sets]
     between, within = _variances(exact, counts, is_standardized=is_standardized, ddof=ddof)

@@ -80,3 +80,18 @@ def test_components_are_those_of_the_covariance_and_rebuild_it() -> None:
 def test_row_order_changes_no_bit_of_the_components() -> None:
     points = np.random.default_rng(6).normal(size=(50, 3))
     assert principal_components(points) == principal_components(points[::-1])
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1.0])
+def test_a_constant_axis_adds_nothing_to_estimate_or_interval(constant: float) -> None:
+    rng = np.random.default_rng(5)
+    sets = [rng.normal(place, 1, (12, 1)) for place in range(3)]
+    padded = [np.column_stack([points, np.full(12, constant)]) for points in sets]
+    found = variance_decomposition(padded, True, 0, 300, 1)
+    alone = variance_decomposition(sets, True, 0, 300, 1)
+    assert found.epistemic_ratio == pytest.approx(alone.epistemic_ratio)
+    assert found.epistemic_ratio_low == pytest.approx(alone.epistemic_ratio_low)
+    assert found.epistemic_ratio_high == pytest.approx(alone.epistemic_ratio_high)
+    nothing = variance_decomposition([np.full((12, 1), constant)] * 2, False, 0, 20, 1)
+    assert nothing.epistemic_ratio is None
+    assert nothing.epistemic_ratio_low is None
