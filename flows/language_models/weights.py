@@ -117,7 +117,6 @@ def choose_quantization(
     return "nf4" if count_parameters(located.folder) > LARGEST_UNQUANTIZED_PARAMETERS else "none"
 
 
-@cache
 def weight_files(folder: Path) -> list[Path]:
     """Return the files that the library loads: ``model*.safetensors`` where there are such.
 
@@ -127,6 +126,7 @@ def weight_files(folder: Path) -> list[Path]:
     return named or sorted(folder.glob("*.safetensors"))
 
 
+@cache
 def count_parameters(folder: Path) -> int:
     """Return the numbers that the weights in *folder* hold, read from the headers alone."""
     count = 0
