@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.fit import FitReport, fit_study, is_fitted
-from flows.generate import GenerateReport, generate_study, is_generated
-from flows.ingest_stages import StageReport, ingest_study, is_ingested
-from flows.measure import MeasureReport, measure_studies, missing_counts
+from flows.fit import fit_study, is_fitted
+from flows.generate import generate_study, is_generated
+from flows.ingest_stages import ingest_study, is_ingested
+from flows.measure import measure_studies, missing_counts
 from flows.publish_marts import BuildReport, build_and_publish, snapshot_is_current
-from flows.score import ScoreReport, is_scored, score_study
+from flows.score import is_scored, score_study
 from flows.settings import Settings, load_settings
 from flows.study import Study, load_study
 from warehouse.connection import open_warehouse, work_path
 from warehouse.files import is_absent
+
+STAGES = ("ingest", "generate", "measure", "score", "fit", "build")
+"""In the order in which a run goes through them."""
 
 QUERIES = (
     "select story_source_name, story_count, prompt_count from dim_story_sources "
@@ -41,51 +45,55 @@ TOKEN_QUERIES = (
     "and token_group = 'all' and fold_name = 'all'",
     "select test_set_name, language_model_name, prediction_set_coverage, coverage_ceiling "
     "from fct_prediction_set_coverage where study_name = '{study_name}' "
-    "and set_kind = 'nucleus' and nucleus_mass = 0.9 and applied_temperature = 1",
+    "and set_kind = 'nucleus' and nucleus_mass = 0.9 and applied_temperature = 1 "
+    "and not is_fitted_temperature",
 )
 """Three to try after a run of a study of token probabilities alone."""
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """What each stage of a run did; None for all of them where nothing was new."""
-
-    study_name: str
-    ingested: StageReport | None
-    generated: GenerateReport | None
-    measured: MeasureReport | None
-    scored: ScoreReport | None
-    fitted: FitReport | None
-    built: BuildReport | None
-    queries: tuple[str, ...] = QUERIES
+class StageReport(Protocol):
+    """What one stage did."""
 
     def as_record(self) -> dict[str, object]:
         """Return it as JSON has it."""
+
+    def as_text(self) -> str:
+        """Return it as lines, the first of which says it all."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What each stage of a run did.
+
+    Attributes
+    ----------
+    study_name : str
+    queries : tuple of str
+        To try afterwards.
+    stages : dict of str to StageReport or None
+        In the order of `STAGES`; None: the study does not ask for it. Empty: nothing was new.
+    built : BuildReport or None
+        What was published.
+    """
+
+    study_name: str
+    queries: tuple[str, ...]
+    stages: dict[str, StageReport | None] = field(default_factory=dict)
+    built: BuildReport | None = None
+
+    def as_record(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        found = (self.stages.get(name) for name in STAGES)
+        records = [None if report is None else report.as_record() for report in found]
         return {
             "study_name": self.study_name,
             "is_new": self.built is not None,
-            "ingest": None if self.ingested is None else self.ingested.as_record(),
-            "generate": None if self.generated is None else self.generated.as_record(),
-            "measure": None if self.measured is None else self.measured.as_record(),
-            "score": None if self.scored is None else self.scored.as_record(),
-            "fit": None if self.fitted is None else self.fitted.as_record(),
-            "build": None if self.built is None else self.built.as_record(),
+            **dict(zip(STAGES, records, strict=True)),
         }
 
     def as_text(self) -> str:
         """Return it for reading, with three queries to try."""
-        lines = [
-            part.as_text()
-            for part in (
-                self.ingested,
-                self.generated,
-                self.measured,
-                self.scored,
-                self.fitted,
-                self.built,
-            )
-            if part is not None
-        ]
+        lines = [report.as_text() for report in self.stages.values() if report is not None]
         if not lines:
             lines = [f"{self.study_name}: nothing new; the published snapshot is current."]
         if self.built is not None and self.built.relations:
@@ -104,7 +112,7 @@ def run(settings: Settings, study_path: Path) -> RunSummary:
     """Run the study at *study_path*; Prefect is started only if there is something to do."""
     study = load_study(study_path)
     if is_done(settings, study):
-        return RunSummary(study.study_name, None, None, None, None, None, None, queries_of(study))
+        return RunSummary(study.study_name, queries_of(study))
     return run_study(str(settings.home), str(study_path))
 
 
@@ -118,23 +126,17 @@ def run_study(home: str, study_path: str) -> RunSummary:
     """Ingest, generate, measure, score, fit, build and publish the study at *study_path*."""
     settings = load_settings(Path(home))
     study = load_study(Path(study_path))
-    ingested = _ingest(settings, study)
-    generated = generate_study(settings, Path(study_path)) if study.decoding_strategies else None
-    measured = measure_studies(settings, study.study_name)
-    has_scorers = bool(study.test_sets and study.scored_language_models)
-    scored = score_study(settings, Path(study_path)) if has_scorers else None
-    fitted = fit_study(settings, Path(study_path)) if study.trained_language_models else None
+    path = Path(study_path)
+    is_scoring = bool(study.test_sets and study.scored_language_models)
+    stages: dict[str, StageReport | None] = {
+        "ingest": _ingest(settings, study),
+        "generate": generate_study(settings, path) if study.decoding_strategies else None,
+        "measure": measure_studies(settings, study.study_name),
+        "score": score_study(settings, path) if is_scoring else None,
+        "fit": fit_study(settings, path) if study.trained_language_models else None,
+    }
     built = _build(settings)
-    return RunSummary(
-        study.study_name,
-        ingested,
-        generated,
-        measured,
-        scored,
-        fitted,
-        built,
-        queries_of(study),
-    )
+    return RunSummary(study.study_name, queries_of(study), stages | {"build": built}, built)
 
 
 def queries_of(study: Study) -> tuple[str, ...]:

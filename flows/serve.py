@@ -17,7 +17,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.schedules import Cron
 from pydantic import ValidationError
 
-from flows.run_study import RunSummary, run
+from flows.run_study import STAGES, RunSummary, run
 from flows.settings import Settings, load_settings
 from flows.study import StudyError, load_study
 from udfs.errors import CalibraryError
@@ -97,19 +97,13 @@ def artifact_key(study_name: str) -> str:
 
 def summary_rows(summary: RunSummary) -> list[dict[str, str]]:
     """Return what each stage did, a row per stage."""
-    stages = {
-        "ingest": summary.ingested,
-        "generate": summary.generated,
-        "measure": summary.measured,
-        "score": summary.scored,
-        "build": summary.built,
-    }
+    found = ((name, summary.stages.get(name)) for name in STAGES)
     return [
         {
             "stage": name,
             "result": "nothing new" if report is None else report.as_text().split("\n")[0],
         }
-        for name, report in stages.items()
+        for name, report in found
     ]
 
 
