@@ -114,7 +114,8 @@ def generate_study(
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         grid = _grid(connection, settings, study)
         if retries_failed:
-            forget_failed(connection, study.study_name)
+            for source in grid.sources:
+                forget_failed(connection, source, grid.prompts)
         is_done = grid.is_done(connection)
     if is_done:
         return GenerateReport(study.study_name, {}, grid.notes)

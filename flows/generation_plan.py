@@ -163,14 +163,32 @@ def asked_prompts(
     return [Prompt(*row) for row in rows[: settings.prompt_count]]
 
 
-def forget_failed(connection: duckdb.DuckDBPyConnection, study_name: str) -> int:
-    """Delete the failed samples generated here, so that they are asked for again; say how many."""
-    row = connection.execute(
+def forget_failed(
+    connection: duckdb.DuckDBPyConnection, source: StorySource, prompts: Sequence[Prompt]
+) -> None:
+    """Delete the samples of *source* that failed, so that they are missing and asked for again.
+
+    What nobody asks for now stays: it would not come back.
+    """
+    connection.execute(
         "delete from raw.stories where study_name = $study_name and story_kind = $kind "
-        "and status = 'failed' and language_model_id is not null",
-        {"study_name": study_name, "kind": GENERATED},
-    ).fetchone()
-    return int(row[0]) if row else 0
+        "and status = 'failed' and story_id in (select unnest($story_ids))",
+        {
+            "study_name": source.study_name,
+            "kind": GENERATED,
+            "story_ids": [sample.story_id for sample in _asked(source, prompts)],
+        },
+    )
+
+
+def _asked(source: StorySource, prompts: Sequence[Prompt]) -> list[PlannedSample]:
+    """Return every sample that *source* is asked for, the longest prompts first."""
+    longest_first = sorted(prompts, key=lambda prompt: (-len(prompt.prompt_text), prompt.prompt_id))
+    return [
+        source.sample(prompt, index)
+        for prompt in longest_first
+        for index in range(source.settings.samples_per_prompt)
+    ]
 
 
 def missing_batches(
@@ -190,12 +208,7 @@ def missing_batches(
         {"study_name": source.study_name, "kind": GENERATED},
     ).fetchall()
     known = {row[0] for row in rows}
-    longest_first = sorted(prompts, key=lambda prompt: (-len(prompt.prompt_text), prompt.prompt_id))
-    asked = [
-        source.sample(prompt, index)
-        for prompt in longest_first
-        for index in range(source.settings.samples_per_prompt)
-    ]
+    asked = _asked(source, prompts)
     batches = (asked[start : start + batch_size] for start in range(0, len(asked), batch_size))
     missing = ([sample for sample in batch if sample.story_id not in known] for batch in batches)
     return [batch for batch in missing if batch]
