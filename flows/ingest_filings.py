@@ -9,12 +9,11 @@ import duckdb
 from flows.corpora.filing_inputs import FoundFiling, open_filings
 from flows.corpora.filings import Item7Status
 from flows.corpora.layouts import FilingsLayout
-from flows.corpora.text_columns import text_columns
+from flows.ingest_documents import DocumentWriter, FoundDocument
 from flows.ingest_ledger import (
     Ingest,
     IngestReport,
     Progress,
-    Reject,
     arrow_rows,
     begin_ingest,
     describe_ingest,
@@ -23,12 +22,10 @@ from flows.ingest_ledger import (
     ingest_reject_counts,
     refuse_second_reading,
     register_study,
-    write_rejects,
 )
 from flows.study import StudySettings
-from udfs.identity import document_id, text_id
-from warehouse.schema import filings, test_set_texts, texts
-from warehouse.writers import adopt, upsert
+from warehouse.schema import filings
+from warehouse.writers import adopt
 
 BATCH_FILINGS = 50
 """Filings written at once: sections of some 60,000 characters, so a few megabytes."""
@@ -74,7 +71,7 @@ class FilingWriter:
     ) -> None:
         self._connection, self._ingest, self._layout = connection, ingest, layout
         self._waiting: list[FoundFiling] = []
-        self._places: dict[str, str] = {}
+        self._documents = DocumentWriter(connection, ingest, layout.test_set_name)
         self._inserted = 0
         self._counts: Counter[str] = Counter()
 
@@ -92,25 +89,11 @@ class FilingWriter:
 
     def write(self) -> None:
         """Write what waits: texts and documents first, then the filings' own rows."""
-        extracted = [
-            each for each in self._waiting if each.section.item_7_status is Item7Status.EXTRACTED
-        ]
-        fresh, rejects = [], []
-        for each in extracted:
-            place = f"line {each.line_number} of {each.section.file_name}"
-            first = self._places.setdefault(_document(each), place)
-            if first == place:
-                fresh.append(each)
-                continue
-            detail = f"A text is scored once, and this one stands on {first} already."
-            rejects.append(
-                Reject("text", "duplicate_text", detail, each.section.file_name, each.line_number)
-            )
-        write_rejects(self._connection, self._ingest, rejects)
-        if fresh:
-            upsert(self._connection, texts, text_columns([each.section.text for each in fresh]))
-            rows = [self._text_row(each) for each in fresh]
-            adopt(self._connection, test_set_texts, arrow_rows(test_set_texts, rows))
+        self._documents.write(
+            _document(each)
+            for each in self._waiting
+            if each.section.item_7_status is Item7Status.EXTRACTED
+        )
         rows = [self._filing_row(each) for each in self._waiting]
         self._inserted += adopt(self._connection, filings, arrow_rows(filings, rows))
         self._waiting = []
@@ -124,18 +107,6 @@ class FilingWriter:
         return IngestReport(
             self._ingest.ingest_id, True, self.row_count, self._inserted, rejects, notes
         )
-
-    def _text_row(self, found: FoundFiling) -> dict[str, object]:
-        return {
-            "study_name": self._ingest.study_name,
-            "test_set_name": self._layout.test_set_name,
-            "document_id": _document(found),
-            "text_id": text_id(found.section.text),
-            "context_text_id": None,
-            "file_name": found.section.file_name,
-            "line_number": found.line_number,
-            "ingest_id": self._ingest.ingest_id,
-        }
 
     def _filing_row(self, found: FoundFiling) -> dict[str, object]:
         section, header = found.section, found.section.header
@@ -154,12 +125,12 @@ class FilingWriter:
             "filing_character_count": section.filing_character_count,
             "item_7_character_count": section.item_7_character_count,
             "has_tables": self._layout.has_tables,
-            "document_id": _document(found) if is_extracted else None,
+            "document_id": _document(found).document_id if is_extracted else None,
             "file_name": section.file_name,
             "line_number": found.line_number,
             "ingest_id": self._ingest.ingest_id,
         }
 
 
-def _document(found: FoundFiling) -> str:
-    return document_id(text_id(found.section.text), "")
+def _document(found: FoundFiling) -> FoundDocument:
+    return FoundDocument(found.section.text, None, found.section.file_name, found.line_number)

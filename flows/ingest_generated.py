@@ -11,21 +11,19 @@ import numpy as np
 
 from flows.corpora.sentence_documents import SentenceDocument
 from flows.corpora.synthetic_filings import FilingGenerator, FilingSettings
-from flows.corpora.text_columns import text_columns
+from flows.ingest_documents import DocumentWriter, FoundDocument
 from flows.ingest_ledger import (
     IngestReport,
-    arrow_rows,
+    Progress,
     begin_ingest,
     describe_ingest,
     done_row_count,
     finish_ingest,
+    ingest_reject_counts,
     register_study,
 )
 from flows.language_models.fact_model import FactWorld, draw_fact_world
 from flows.study import StudySettings
-from udfs.identity import document_id, text_id
-from warehouse.schema import test_set_texts, texts
-from warehouse.writers import adopt, upsert
 
 KIND = "synthetic_filings"
 
@@ -124,9 +122,12 @@ def training_documents(
 
 
 def ingest_generated(
-    connection: duckdb.DuckDBPyConnection, settings: StudySettings, layout: GeneratedLayout
+    connection: duckdb.DuckDBPyConnection,
+    settings: StudySettings,
+    layout: GeneratedLayout,
+    progress: Progress | None = None,
 ) -> IngestReport:
-    """Write the texts of *layout* into the test set of its name; equal ones are one document.
+    """Write the texts of *layout* into the test set of its name; copies become rejects.
 
     Texts that the same test set had from other knobs or another seed no longer count.
     """
@@ -137,27 +138,19 @@ def ingest_generated(
         register_study(connection, settings)
         return IngestReport(ingest.ingest_id, False, row_count, 0)
     begin_ingest(connection, ingest)
-    upsert(connection, texts, text_columns(list(source.texts)))
     connection.execute(
         "update raw.ingests set status = 'superseded' where study_name = $study_name "
         "and ingest_kind = $kind and status = 'done' "
         "and json_extract_string(options_json, '$.test_set_name') = $name",
         {"study_name": ingest.study_name, "kind": KIND, "name": layout.test_set_name},
     )
-    rows = [
-        {
-            "study_name": ingest.study_name,
-            "test_set_name": layout.test_set_name,
-            "document_id": document_id(text_id(text), ""),
-            "text_id": text_id(text),
-            "context_text_id": None,
-            "file_name": source.file_names[0],
-            "line_number": place,
-            "ingest_id": ingest.ingest_id,
-        }
+    inserted = DocumentWriter(connection, ingest, layout.test_set_name).write(
+        FoundDocument(text, None, source.file_names[0], place)
         for place, text in enumerate(source.texts, start=1)
-    ]
-    inserted = adopt(connection, test_set_texts, arrow_rows(test_set_texts, rows))
+    )
+    if progress is not None:
+        progress(len(source.texts), 0)
     register_study(connection, settings)
-    finish_ingest(connection, ingest, len(rows))
-    return IngestReport(ingest.ingest_id, True, len(rows), inserted)
+    finish_ingest(connection, ingest, len(source.texts))
+    rejects = ingest_reject_counts(connection, ingest)
+    return IngestReport(ingest.ingest_id, True, len(source.texts), inserted, rejects)
