@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -40,7 +40,7 @@ from flows.ingest_generated import (
     open_generated,
 )
 from flows.ingest_generations import ingest_generations
-from flows.ingest_ledger import Ingest, IngestReport, describe_ingest, done_row_count
+from flows.ingest_ledger import Ingest, IngestReport, Input, describe_ingest, done_row_count
 from flows.ingest_selection import selection_is_current
 from flows.ingest_stories import ingest_stories
 from flows.ingest_texts import ingest_texts
@@ -219,20 +219,30 @@ def _notes_on_unnamed_inputs(
     )
 
 
+@dataclass(frozen=True)
+class _Reader:
+    """How inputs of one layout are called, found and read."""
+
+    kind: str
+    open: Callable[[Any], Input]
+    ingest: Callable[..., IngestReport]
+
+
+_READERS: Mapping[type, _Reader] = {
+    StoriesLayout: _Reader("stories", open_stories, ingest_stories),
+    GenerationsLayout: _Reader("generations", open_generations, ingest_generations),
+    VectorsLayout: _Reader("diversity_vectors", open_vectors, ingest_diversity_vectors),
+    ForecastsLayout: _Reader("forecasts", open_forecasts, ingest_forecasts),
+    TextsLayout: _Reader("texts", open_texts, ingest_texts),
+    FilingsLayout: _Reader("filings", open_filings, ingest_filings),
+    SyntheticFilingsLayout: _Reader(GENERATED_KIND, open_generated, ingest_generated),
+    FactProbesLayout: _Reader(GENERATED_KIND, open_generated, ingest_generated),
+}
+
+
 def _described(settings: StudySettings, layout: Layout) -> Ingest:
-    if isinstance(layout, StoriesLayout):
-        return describe_ingest(settings, "stories", layout, open_stories(layout))
-    if isinstance(layout, GenerationsLayout):
-        return describe_ingest(settings, "generations", layout, open_generations(layout))
-    if isinstance(layout, ForecastsLayout):
-        return describe_ingest(settings, "forecasts", layout, open_forecasts(layout))
-    if isinstance(layout, TextsLayout):
-        return describe_ingest(settings, "texts", layout, open_texts(layout))
-    if isinstance(layout, FilingsLayout):
-        return describe_ingest(settings, "filings", layout, open_filings(layout))
-    if isinstance(layout, GeneratedLayout):
-        return describe_ingest(settings, GENERATED_KIND, layout, open_generated(layout))
-    return describe_ingest(settings, "diversity_vectors", layout, open_vectors(layout))
+    reader = _READERS[type(layout)]
+    return describe_ingest(settings, reader.kind, layout, reader.open(layout))
 
 
 def _ingest_all(
@@ -315,16 +325,7 @@ def _ingest_one(
     def progress(record_count: int, byte_count: int) -> None:
         advance(byte_count)
 
-    if isinstance(layout, StoriesLayout):
-        return ingest_stories(connection, settings, layout, progress, is_selecting=is_selecting)
-    if isinstance(layout, GenerationsLayout):
-        return ingest_generations(connection, settings, layout, progress)
-    if isinstance(layout, ForecastsLayout):
-        return ingest_forecasts(connection, settings, layout, progress)
-    if isinstance(layout, TextsLayout):
-        return ingest_texts(connection, settings, layout, progress)
-    if isinstance(layout, GeneratedLayout):
-        return ingest_generated(connection, settings, layout)
-    if isinstance(layout, FilingsLayout):
-        return ingest_filings(connection, settings, layout, progress)
-    return ingest_diversity_vectors(connection, settings, layout, progress)
+    ingest = _READERS[type(layout)].ingest
+    # Human stories are selected once all of them are there.
+    options = {"is_selecting": is_selecting} if isinstance(layout, StoriesLayout) else {}
+    return ingest(connection, settings, layout, progress, **options)
