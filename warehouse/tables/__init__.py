@@ -1,0 +1,1 @@
+"""The raw tables by subject; `warehouse.schema` has all of them."""
