@@ -15,19 +15,11 @@ class_sketches_averaged as (
         breakdown_name as token_group,
         class_name,
         count(*) as token_count,
-        cast(sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double)
-        / 1099511627776 / count(*) as mean_log_probability_nats,
+        {{ exact_sum('log_probability_nats', 40) }} / count(*) as mean_log_probability_nats,
         [
             {% for place in range(1, 17) %}
-                cast(
-                    sum(
-                        cast(
-                            round(cast(temperature_sketch[{{ place }}] as double) * 1099511627776)
-                            as bigint
-                        )
-                    ) as double
-                )
-                / 1099511627776 / count(*){{ ',' if not loop.last }}
+                {% set coefficient = 'cast(temperature_sketch[' ~ place ~ '] as double)' %}
+                {{ exact_sum(coefficient, 40) }} / count(*){{ ',' if not loop.last }}
             {% endfor %}
         ] as mean_sketch
 

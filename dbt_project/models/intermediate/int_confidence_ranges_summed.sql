@@ -21,21 +21,13 @@ confidence_ranges_summed as (
         count(*) filter (where is_third_to_0_6) as token_count_third_to_0_6,
         (
             count(*) filter (where is_third_to_0_6 and is_hit)
-            - cast(
-                sum(cast(round(confidence * 281474976710656) as bigint))
-                filter (where is_third_to_0_6) as double
-            )
-            / 281474976710656
+            - {{ exact_sum('confidence', condition='is_third_to_0_6') }}
         )
         / nullif(count(*) filter (where is_third_to_0_6), 0) as gap_third_to_0_6,
         count(*) filter (where is_above_two_thirds) as token_count_above_two_thirds,
         (
             count(*) filter (where is_above_two_thirds and is_hit)
-            - cast(
-                sum(cast(round(confidence * 281474976710656) as bigint))
-                filter (where is_above_two_thirds) as double
-            )
-            / 281474976710656
+            - {{ exact_sum('confidence', condition='is_above_two_thirds') }}
         )
         / nullif(count(*) filter (where is_above_two_thirds), 0) as gap_above_two_thirds
 

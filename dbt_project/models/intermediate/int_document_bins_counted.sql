@@ -19,8 +19,7 @@ document_bins_counted as (
             {{ binning }}_bin_index as fine_bin_index,
             count(*) as token_count,
             count(*) filter (where is_hit) as hit_count,
-            cast(sum(cast(round(confidence * 281474976710656) as bigint)) as double)
-            / 281474976710656 as confidence_sum
+            {{ exact_sum('confidence') }} as confidence_sum
 
         from placed_tokens
 

@@ -31,19 +31,11 @@ document_sketches_summed as (
         if(token_group = 'all', 'all', 'known') as class_name,
         unit_index,
         cast(count(*) as double) as token_count,
-        cast(sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double)
-        / 1099511627776 as log_probability_sum,
+        {{ exact_sum('log_probability_nats', 40) }} as log_probability_sum,
         [
             {% for place in range(1, 17) %}
-                cast(
-                    sum(
-                        cast(
-                            round(cast(temperature_sketch[{{ place }}] as double) * 1099511627776)
-                            as bigint
-                        )
-                    ) as double
-                )
-                / 1099511627776{{ ',' if not loop.last }}
+                {% set coefficient = 'cast(temperature_sketch[' ~ place ~ '] as double)' %}
+                {{ exact_sum(coefficient, 40) }}{{ ',' if not loop.last }}
             {% endfor %}
         ] as sketch_sums
 

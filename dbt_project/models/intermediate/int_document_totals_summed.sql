@@ -16,15 +16,11 @@ document_totals_summed as (
         unit_index,
         cast(count(*) as double) as token_count,
         cast(count(*) filter (where is_hit) as double) as hit_count,
-        cast(sum(cast(round(confidence * 281474976710656) as bigint)) as double)
-        / 281474976710656 as confidence_sum,
+        {{ exact_sum('confidence') }} as confidence_sum,
         case
             when count(log_probability_nats) = count(*)
                 then
-                    cast(
-                        -sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double
-                    )
-                    / 1099511627776
+                    {{ exact_sum('-log_probability_nats', 40) }}
         end as log_loss_sum
 
     from placed_tokens

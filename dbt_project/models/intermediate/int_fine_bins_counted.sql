@@ -16,8 +16,8 @@ fine_bins_counted as (
             {{ binning }}_bin_index as fine_bin_index,
             count(*) as token_count,
             count(*) filter (where is_hit) as hit_count,
-            sum(cast(round(confidence * 281474976710656) as bigint)) as confidence_units,
-            sum(cast(round(confidence * (1 - confidence) * 281474976710656) as bigint))
+            sum({{ fixed_units('confidence') }}) as confidence_units,
+            sum({{ fixed_units('confidence * (1 - confidence)') }})
                 as variance_units,
             max(confidence) as highest_confidence
 

@@ -1,3 +1,7 @@
+{% set token_brier_score -%}
+    (sum_of_squares_at(1.0, temperature_sketch) - 2 * exp(log_probability_nats) + 1)
+{%- endset %}
+
 with
 
 binned_tokens as (
@@ -18,38 +22,16 @@ sums as (
         case
             when count(log_probability_nats) = count(*)
                 then
-                    cast(
-                        -sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double
-                    )
-                    / 1099511627776 / count(*)
+                    {{ exact_sum('-log_probability_nats', 40) }} / count(*)
         end as log_loss_nats,
         cast(sum(byte_count) as bigint) as byte_count,
         case
             when count(temperature_sketch) = count(*)
                 then
-                    cast(
-                        sum(
-                            cast(
-                                round(
-                                    (
-                                        sum_of_squares_at(1.0, temperature_sketch)
-                                        - 2 * exp(log_probability_nats) + 1
-                                    )
-                                    * 1099511627776
-                                ) as bigint
-                            )
-                        ) as double
-                    )
-                    / 1099511627776 / count(*)
+                    {{ exact_sum(token_brier_score, 40) }} / count(*)
         end as brier_score,
-        cast(
-            sum(
-                cast(
-                    round(pow(confidence - cast(is_hit as integer), 2) * 1099511627776) as bigint
-                )
-            ) as double
-        )
-        / 1099511627776 / count(*) as top_label_brier_score
+        {{ exact_sum('pow(confidence - cast(is_hit as integer), 2)', 40) }} / count(*)
+            as top_label_brier_score
 
     from binned_tokens
 

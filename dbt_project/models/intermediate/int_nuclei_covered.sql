@@ -26,10 +26,7 @@ nuclei_covered as (
         case
             when nucleus_masses.nucleus_mass = 0.9 and count(set_scores.kept_mass) = count(*)
                 then
-                    cast(
-                        sum(cast(round(set_scores.kept_mass * 1099511627776) as bigint)) as double
-                    )
-                    / 1099511627776 / count(*)
+                    {{ exact_sum('set_scores.kept_mass', 40) }} / count(*)
         end as kept_mass,
         case
             when

@@ -66,9 +66,9 @@ reliability_bins_rolled_up as (
         cast(all_bins.bin_index as integer) as bin_index,
         cast(coalesce(occupied_bins.token_count, 0) as bigint) as token_count,
         cast(coalesce(occupied_bins.hit_count, 0) as bigint) as hit_count,
-        cast(coalesce(occupied_bins.confidence_units, 0) as double) / 281474976710656
+        {{ from_units('coalesce(occupied_bins.confidence_units, 0)') }}
             as confidence_sum,
-        cast(coalesce(occupied_bins.variance_units, 0) as double) / 281474976710656
+        {{ from_units('coalesce(occupied_bins.variance_units, 0)') }}
             as variance_sum,
         occupied_bins.highest_confidence
 

@@ -36,12 +36,12 @@ sketches_averaged as (
         if(token_group = 'all', 'all', 'known') as class_name,
         fold_name,
         cast(sum(token_count) as bigint) as token_count,
-        cast(sum(own_units) as double) / 1099511627776 / sum(token_count)
+        {{ from_units('sum(own_units)', 40) }} / sum(token_count)
             as mean_log_probability_nats,
         [
             {% for place in range(1, 17) %}
-                cast(sum(sketch_units[{{ place }}]) as double)
-                / 1099511627776 / sum(token_count){{ ',' if not loop.last }}
+                {{ from_units('sum(sketch_units[' ~ place ~ '])', 40) }}
+                / sum(token_count){{ ',' if not loop.last }}
             {% endfor %}
         ] as mean_sketch
 

@@ -14,14 +14,11 @@ sketches_summed as (
         fold_index,
         coalesce(is_unknown, false) as is_unknown,
         count(*) as token_count,
-        sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as own_units,
+        sum({{ fixed_units('log_probability_nats', 40) }}) as own_units,
         [
             {% for place in range(1, 17) %}
                 sum(
-                    cast(
-                        round(cast(temperature_sketch[{{ place }}] as double) * 1099511627776)
-                        as bigint
-                    )
+                    {{ fixed_units('cast(temperature_sketch[' ~ place ~ '] as double)', 40) }}
                 ){{ ',' if not loop.last }}
             {% endfor %}
         ] as sketch_units

@@ -24,8 +24,8 @@ tempered_bins_counted as (
         ) as bin_index,
         cast(sum(fine_bins.token_count) as bigint) as token_count,
         cast(sum(fine_bins.hit_count) as bigint) as hit_count,
-        cast(sum(fine_bins.confidence_units) as double) / 281474976710656 as confidence_sum,
-        cast(sum(fine_bins.variance_units) as double) / 281474976710656 as variance_sum,
+        {{ from_units('sum(fine_bins.confidence_units)') }} as confidence_sum,
+        {{ from_units('sum(fine_bins.variance_units)') }} as variance_sum,
         case
             when sum(fine_bins.token_count) < {{ var('exact_twin_tokens') }}
                 then

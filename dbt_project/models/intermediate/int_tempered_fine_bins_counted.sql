@@ -33,8 +33,8 @@ tempered_fine_bins_counted as (
         {{ bin_index('confidence', var('fine_bin_count')) }} as fine_bin_index,
         count(*) as token_count,
         count(*) filter (where is_hit) as hit_count,
-        sum(cast(round(confidence * 281474976710656) as bigint)) as confidence_units,
-        sum(cast(round(confidence * (1 - confidence) * 281474976710656) as bigint))
+        sum({{ fixed_units('confidence') }}) as confidence_units,
+        sum({{ fixed_units('confidence * (1 - confidence)') }})
             as variance_units,
         -- The least of few are all of them, in order.
         case

@@ -20,20 +20,13 @@ classes as (
         breakdown_name,
         class_name,
         count(*) as token_count,
-        cast(sum(cast(round(confidence * 281474976710656) as bigint)) as double)
-        / 281474976710656 / count(*) as mean_confidence,
+        {{ exact_sum('confidence') }} / count(*) as mean_confidence,
         count(*) filter (where is_hit) / count(*) as accuracy,
-        cast(
-            sum(cast(round(confidence * (1 - confidence) * 281474976710656) as bigint)) as double
-        )
-        / 281474976710656 as variance_sum,
+        {{ exact_sum('confidence * (1 - confidence)') }} as variance_sum,
         case
             when count(log_probability_nats) = count(*)
                 then
-                    cast(
-                        -sum(cast(round(log_probability_nats * 1099511627776) as bigint)) as double
-                    )
-                    / 1099511627776 / count(*)
+                    {{ exact_sum('-log_probability_nats', 40) }} / count(*)
         end as log_loss_nats
 
     from token_classes
