@@ -29,9 +29,7 @@ from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
 from flows.ingest_filings import ingest_filings
 from flows.ingest_forecasts import ingest_forecasts
-from flows.ingest_generated import (
-    KIND as GENERATED_KIND,
-)
+from flows.ingest_generated import KIND as GENERATED_KIND
 from flows.ingest_generated import (
     FactProbesLayout,
     GeneratedLayout,

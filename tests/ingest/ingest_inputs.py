@@ -9,6 +9,12 @@ from typing import Any
 
 import duckdb
 
+from flows.corpora.layouts import GenerationsLayout, StoriesLayout
+from flows.ingest_generations import ingest_generations
+from flows.ingest_ledger import IngestReport
+from flows.ingest_stories import ingest_stories
+from flows.study import StudySettings
+
 TOKENIZER = "packaged:all-minilm-l6-v2"
 
 
@@ -27,6 +33,24 @@ def story_records(prompt_count: int = 4, story_count: int = 2) -> list[dict[str,
         }
         for prompt in range(prompt_count)
         for story in range(story_count)
+    ]
+
+
+def generation_records(prompt_count: int = 4, sample_count: int = 2) -> list[dict[str, Any]]:
+    return [
+        {
+            "prompt_id": f"p{prompt}",
+            "prompt": f"Prompt number {prompt}",
+            "model": "toy",
+            "strategy": "temperature_0.7",
+            "sample_index": sample,
+            "seed": 100 + sample,
+            "finish_reason": "end_turn",
+            "temperature": 0.7,
+            "text": f"Generated {prompt} {sample}",
+        }
+        for prompt in range(prompt_count)
+        for sample in range(sample_count)
     ]
 
 
@@ -53,3 +77,15 @@ def raw_state(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any
         rows(connection, "select * exclude (started_at, finished_at) from raw.ingests"), key=repr
     )
     return state
+
+
+def ingest_story_file(
+    connection: duckdb.DuckDBPyConnection, settings: StudySettings, path: Path, **options: Any
+) -> IngestReport:
+    return ingest_stories(connection, settings, StoriesLayout(str(path), **options))
+
+
+def ingest_generation_file(
+    connection: duckdb.DuckDBPyConnection, settings: StudySettings, path: Path, **options: Any
+) -> IngestReport:
+    return ingest_generations(connection, settings, GenerationsLayout(str(path), **options))
