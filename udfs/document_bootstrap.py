@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 from udfs.errors import CalibraryError
 from udfs.loss_curves import SketchedRows
 from udfs.reliability_bins import FINE_BIN_COUNT
-from udfs.resampling import HIGHEST_SHARE, LOWEST_SHARE
+from udfs.resampling import HIGHEST_SHARE, LOWEST_SHARE, value_range
 from udfs.temperature import fit_temperature
 
 _BLOCK_NUMBERS = 1 << 22
@@ -42,7 +42,8 @@ class SumRange:
     Attributes
     ----------
     low, high : float or None
-        None for fewer than two documents, or where no replicate has the figure.
+        None for fewer than two documents, or where too few replicates have the figure
+        (`udfs.resampling.LEAST_DEFINED_SHARE`).
     unit_count : int
         Documents, or imported forecasts, that were drawn from.
     replicate_count : int
@@ -262,11 +263,8 @@ def _errors(bins: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _percentiles(values: NDArray[np.float64], unit_count: int) -> SumRange:
-    defined = values[~np.isnan(values)]
-    if not len(defined):
-        return SumRange(None, None, unit_count, 0)
-    low, high = np.quantile(defined, [LOWEST_SHARE, HIGHEST_SHARE])
-    return SumRange(float(low), float(high), unit_count, len(defined))
+    found = value_range(values)
+    return SumRange(found.low, found.high, unit_count, found.value_count)
 
 
 def _matrix(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:

@@ -15,10 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from udfs.errors import CalibraryError
 from udfs.paired_comparisons import rank_correlation
 
 LARGEST_EXACT_COUNT = 8
 """Up to this many pairs all orders are tried (40,320 of them); above, Student's t stands in."""
+
+
+class HypothesisTestError(CalibraryError):
+    """Values that no test can be made of."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ def spearman_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     >>> found.statistic, round(found.p_value, 12), round(found.exact_p_value, 4)
     (0.8, 0.2, 0.3333)
     """
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    x, y = _finite(first, "first"), _finite(second, "second")
     rho = rank_correlation(x, y) if len(x) > 2 else None
     if rho is None:
         return _undefined(len(x))
@@ -90,7 +95,7 @@ def student_t_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     ----------
     first, second : array_like of float, shape (n,) and (m,)
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    a, b = _finite(first, "first"), _finite(second, "second")
     if min(len(a), len(b)) < 2 or (_is_constant(a) and _is_constant(b)):
         return _undefined(len(a) + len(b))
     found = stats.ttest_ind(a, b)
@@ -109,16 +114,32 @@ def student_t_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     )
 
 
+def _finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    numbers = np.asarray(values, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise HypothesisTestError(
+            f"a test must have finite values, got {numbers[bad[0]]} in place {bad[0]} of {name}; "
+            "leave it out."
+        )
+    return numbers
+
+
 def _is_constant(values: NDArray[np.float64]) -> bool:
     """Whether nothing varies; the variance of equal values may be some 1e-34 by rounding."""
-    return float(np.ptp(values)) == 0.0 if len(values) else True
+    return not len(values) or float(np.ptp(values)) == 0.0
 
 
 def analysis_of_variance(groups: Sequence[ArrayLike]) -> HypothesisTest:
     """One-way analysis of variance over *groups*, arrays of shape (n,) each; n may differ."""
-    values = [np.asarray(group, dtype=np.float64) for group in groups]
+    values = [_finite(group, f"group {place}") for place, group in enumerate(groups)]
     count = sum(map(len, values))
-    if len(values) < 2 or count <= len(values) or all(map(_is_constant, values)):
+    if (
+        len(values) < 2
+        or min(map(len, values)) == 0
+        or count <= len(values)
+        or all(map(_is_constant, values))
+    ):
         return _undefined(count)
     found = stats.f_oneway(*values)
     between, within = len(values) - 1, count - len(values)
@@ -148,7 +169,7 @@ def mann_whitney_test(first: ArrayLike, second: ArrayLike) -> HypothesisTest:
     >>> found.statistic, found.exact_p_value
     (0.0, 0.1)
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    a, b = _finite(first, "first"), _finite(second, "second")
     if min(len(a), len(b)) == 0:
         return _undefined(len(a) + len(b))
     both = np.concatenate([a, b])

@@ -86,7 +86,13 @@ def wasserstein_distance(first: ArrayLike, second: ArrayLike) -> float:
     >>> wasserstein_distance([0.0, 1.0], [1.5, 0.5])
     0.5
     """
-    gaps = np.abs(np.sort(np.asarray(first)) - np.sort(np.asarray(second)))
+    one, other = np.sort(np.asarray(first)), np.sort(np.asarray(second))
+    if one.shape != other.shape:
+        raise CredalSetError(
+            f"two samples must have one size, got {len(one)} and {len(other)} values; compare the "
+            "prompts that both have."
+        )
+    gaps = np.abs(one - other)
     return math.fsum(gaps.tolist()) / len(gaps)
 
 

@@ -27,12 +27,18 @@ The linear program that finds the radius is solved to 1e-10; a ball this small h
 """
 
 
+THIN = 1e-6
+"""Smallest over largest singular value, below which a set is scaled along its own directions: a
+slab 1e-9 thin across all axes would hold no ball of `SMALLEST_RADIUS`.
+"""
+
+
 class IouStatus(StrEnum):
     """Why an intersection over union is what it is."""
 
     OK = "ok"
     DISJOINT = "disjoint"
-    """The sets meet in no set of full measure: 0."""
+    """The sets meet in no set of full measure, or in one of less than `SMALLEST_RADIUS`: 0."""
     DIFFERENT_RANKS = "different_ranks"
     """One is flatter than the other: 0, since the flatter one has no measure in the other."""
     DIFFERENT_PLANES = "different_planes"
@@ -119,11 +125,14 @@ def _farthest(source: CredalSet, target: CredalSet) -> float:
 
 
 def _in_spanned_space(points: Points, rank: int) -> Points:
-    """Return coordinates of *points* in the space they span, scaled to size 1 on every axis."""
+    """Return coordinates of *points* in the space they span, scaled to size 1 on every axis.
+
+    Axes stay as they are where they can, so that faces that lie in one plane go on doing so.
+    """
     centred = points - points.mean(axis=0)
-    if rank < points.shape[1]:
-        _, _, directions = np.linalg.svd(centred, full_matrices=False)
-        centred = centred @ directions[:rank].T
+    scores, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    if rank < points.shape[1] or sizes[rank - 1] < THIN * sizes[0]:
+        centred = scores[:, :rank]
     extent: Points = np.ptp(centred, axis=0)
     placed: Points = centred / extent
     return placed
@@ -145,7 +154,8 @@ def _full_rank_iou(a: Points, b: Points) -> Iou:
         return Iou(0.0, IouStatus.DISJOINT)
     corners = HalfspaceIntersection(half_spaces, inner).intersections
     shared = ConvexHull(corners).volume
-    return Iou(float(shared / (first.volume + second.volume - shared)), IouStatus.OK)
+    # Rounding may leave a set that covers itself a bit above 1.
+    return Iou(min(1.0, float(shared / (first.volume + second.volume - shared))), IouStatus.OK)
 
 
 def _inscribed_ball(half_spaces: Points) -> Points | None:
@@ -198,7 +208,8 @@ def _distance_to_triangles(points: Points, triangles: Points) -> Points:
     first, second = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     normals = np.cross(first, second)
     areas = np.einsum("kj,kj->k", normals, normals)
-    proper = areas > (RANK_TOLERANCE * np.abs(triangles).max(initial=1.0)) ** 4
+    extent = np.ptp(triangles.reshape(-1, 3), axis=0).max(initial=0.0)
+    proper = areas > (RANK_TOLERANCE * extent) ** 4
     first, second, normals, areas = first[proper], second[proper], normals[proper], areas[proper]
     offsets = points[:, None] - triangles[proper, 0][None]
     # Barycentric coordinates of the foot of the perpendicular.

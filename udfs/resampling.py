@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 LOWEST_SHARE, HIGHEST_SHARE = 0.025, 0.975
 """The central 95 %, as every interval of the warehouse."""
 
+LEAST_DEFINED_SHARE = 0.9
+"""Share of replicates that must have a value. Those without are no random tenth: of four prompts
+only the draws of all four span a volume, and 22 replicates that are the original agree with it
+perfectly.
+"""
+
 Rows = NDArray[np.int64]
 
 
@@ -21,9 +27,10 @@ class ValueRange:
     Attributes
     ----------
     mean : float or None
-        Of the defined values, correctly rounded; None where none is defined.
+        Of the defined values, correctly rounded.
     low, high : float or None
-        Their 2.5 % and 97.5 % quantiles, interpolated linearly.
+        Their 2.5 % and 97.5 % quantiles, interpolated linearly. All three are None where fewer than
+        `LEAST_DEFINED_SHARE` are defined.
     value_count : int
         How many are defined.
     """
@@ -60,12 +67,14 @@ def value_range(values: NDArray[np.float64]) -> ValueRange:
 
     Examples
     --------
-    >>> value_range(np.array([1.0, 2.0, np.nan, 3.0]))
+    >>> value_range(np.array([1.0, 2.0, 3.0]))
     ValueRange(mean=2.0, low=1.05, high=2.95, value_count=3)
+    >>> value_range(np.array([1.0, 2.0, np.nan, 3.0]))
+    ValueRange(mean=None, low=None, high=None, value_count=3)
     """
     defined = values[~np.isnan(values)]
-    if len(defined) == 0:
-        return ValueRange(None, None, None, 0)
+    if len(defined) == 0 or len(defined) < LEAST_DEFINED_SHARE * len(values):
+        return ValueRange(None, None, None, len(defined))
     low, high = np.quantile(defined, [LOWEST_SHARE, HIGHEST_SHARE])
     mean = math.fsum(defined.tolist()) / len(defined)
     return ValueRange(mean, float(low), float(high), len(defined))

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from udfs.hypothesis_tests import (
+    HypothesisTestError,
     analysis_of_variance,
     mann_whitney_test,
     spearman_test,
@@ -87,3 +88,14 @@ def test_equal_values_within_every_group_leave_nothing_to_test_by() -> None:
     assert student_t_test([0.1] * 3, [0.3] * 3).statistic is None
     assert student_t_test([0.1] * 3, [0.1] * 4).statistic is None
     assert analysis_of_variance([[0.1] * 3, [0.3] * 3]).statistic is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused_with_its_place(value: float) -> None:
+    values, others = [0.1, value, 0.2], [0.3, 0.2, 0.1]
+    for test in (spearman_test, student_t_test, mann_whitney_test):
+        with pytest.raises(HypothesisTestError, match="in place 1 of second"):
+            test(others, values)
+    with pytest.raises(HypothesisTestError, match="in place 1 of group 0"):
+        analysis_of_variance([values, others])
+    assert analysis_of_variance([others, [], others]).statistic is None

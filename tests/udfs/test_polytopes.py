@@ -144,3 +144,32 @@ def test_vertex_distance_is_never_below_the_exact_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = credal_set(rng.normal(size=(9, 3))), credal_set(rng.normal(size=(11, 3)))
     assert hausdorff_vertex_distance(a, b) >= hausdorff_distance(a, b) - 1e-12
+
+
+@pytest.mark.parametrize("thickness", [1e-3, 1e-7, 2e-10])
+def test_a_thin_slab_across_the_axes_covers_itself(thickness: float) -> None:
+    rng = np.random.default_rng(2)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    slab = (rng.normal(size=(12, 3)) * [1.0, 1.0, thickness]) @ turn
+    found = intersection_over_union(slab, slab)
+    assert (found.iou, found.iou_status) == (pytest.approx(1.0, abs=1e-6), IouStatus.OK)
+    assert found.iou <= 1.0
+
+
+def test_a_shear_changes_no_iou() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(12, 3)), rng.normal(size=(12, 3)) + 0.5
+    shear = np.eye(3) + 1e6 * np.outer([1.0, 1.0, 1.0], [1.0, -0.5, 0.3])
+    expected = intersection_over_union(a, b).iou
+    # Coordinates of 1e6 keep ten digits of what was 1.
+    assert intersection_over_union(a @ shear, b @ shear).iou == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-12, 0.0), (1.0, 1e6)])
+def test_the_exact_distance_is_the_same_at_any_scale_and_place(scale: float, shift: float) -> None:
+    corners = [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0], [0, 0, -4], [4, 4, -4]]
+    below = np.array(corners, dtype=float)
+    above = np.vstack([below, [[1.9, 2.2, 1.0]]])
+    sets = [credal_set(points * scale + shift) for points in (below, above)]
+    # The tip stands 1 above the top face.
+    assert hausdorff_distance(*sets) == pytest.approx(scale, rel=1e-8)
