@@ -1,10 +1,11 @@
 {#-
-    Sums whose bits depend on no order: values are rounded to units of 2^-bits and added as integers.
-    48 bits are for values in [0, 1], 40 for values up to some thousands. `fixed_units` is the integer
-    of one value, `from_units` the number that a sum of them stands for, `exact_sum` both around a sum.
+    Sums whose bits depend on no order: values are rounded to units of 2^-bits, by the cast itself, and
+    added as integers. 48 bits are for values in [0, 1], 40 for values up to some thousands.
+    `fixed_units` is the integer of one value, `from_units` the number that a sum of them stands for,
+    `exact_sum` both around a sum.
 -#}
 {% macro fixed_units(value, bits=48) -%}
-    cast(round({{ value }} * {{ 2 ** bits }}) as bigint)
+    cast({{ value }} * {{ 2 ** bits }} as bigint)
 {%- endmacro %}
 
 {% macro from_units(units, bits=48) -%}
