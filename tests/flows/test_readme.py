@@ -1,4 +1,4 @@
-"""The README's queries give what it shows."""
+"""The queries of the README and of the cookbook give what is printed under them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ import pytest
 
 from warehouse.connection import snapshot_path
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```sql\n([^`]*)```\n\n((?:\|[^\n]*\n)+)", README)
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_readme_has_ten_queries() -> None:
-    assert len(EXAMPLES) == 10
+def examples(page: str) -> list[tuple[str, str]]:
+    """Queries of *page* that have a table under them, with that table."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"```sql\n([^`]*)```\n\n((?:\|[^\n]*\n)+)", text)
 
 
-@pytest.mark.parametrize(("sql", "shown"), EXAMPLES)
-def test_a_query_of_the_readme_gives_the_rows_shown(
-    sql: str, shown: str, small_study_home: Path
-) -> None:
+README, COOKBOOK = examples("README.md"), examples("dbt_project/docs/cookbook.md")
+
+
+def test_the_readme_has_ten_queries_and_the_cookbook_thirty() -> None:
+    assert (len(README), len(COOKBOOK)) == (10, 30)
+
+
+@pytest.mark.parametrize(("sql", "shown"), README + COOKBOOK)
+def test_a_printed_query_gives_the_rows_shown(sql: str, shown: str, small_study_home: Path) -> None:
     lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in shown.split("\n")]
     names, expected = lines[0], [row for row in lines[2:] if row != [""]]
     with duckdb.connect(snapshot_path(small_study_home), read_only=True) as connection:
