@@ -109,7 +109,7 @@ def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(made, tmp_path_factory.mktemp("small_study") / "home"))
 
 
-REAL_PROMPTS = 5
+REAL_PROMPTS = 4
 """Enough for a hull of full rank; the whole sets take minutes of embedding and are run by hand."""
 
 

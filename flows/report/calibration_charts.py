@@ -131,6 +131,24 @@ def breakdown() -> dict[str, Any]:
     return finished(alt.layer(band, zero, points), alt.Step(22))
 
 
+def fact_regimes() -> dict[str, Any]:
+    """Mean confidence and accuracy of each regime, joined by their gap."""
+    base = alt.Chart(named()).encode(
+        y=alt.Y("place:N", title=None, sort=None),
+        tooltip=tooltip(
+            "test_set_name:N", "regime:N", "probe_count:Q", "mean_confidence:Q", "accuracy:Q",
+            "gap:Q", "fit_status:N", "fitted_temperature:Q",
+        ),
+    )  # fmt: skip
+    x = alt.X("mean_confidence:Q", title="mean confidence (circle), accuracy (diamond)", scale=UNIT)
+    gap = base.mark_rule(color=MUTED, strokeWidth=2).encode(x=x, x2="accuracy:Q")
+    confidence = base.mark_point(filled=True, color=GENERATED, size=80, opacity=1).encode(x=x)
+    accuracy = base.mark_point(
+        filled=True, color=HUMAN, size=80, shape="diamond", opacity=1
+    ).encode(x="accuracy:Q")
+    return finished(alt.layer(gap, confidence, accuracy), alt.Step(30))
+
+
 def coverage() -> dict[str, Any]:
     """Measured against claimed coverage of prediction sets."""
     diagonal = (

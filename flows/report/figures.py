@@ -166,6 +166,14 @@ DIVERSITY = Section(
             (Control("decomposed_model", "Language model"), Control("ddof", "ddof")),
         ),
         Figure(
+            "hypothesis_tests",
+            "Do groups of configurations differ?",
+            "GCV's tests over configurations, with every p-value beside the number of values it "
+            "rests on. None is corrected for the number of tests.",
+            ("hypothesis_tests",),
+            controls=(Control("tested_measure", "Measure"), AXES),
+        ),
+        Figure(
             "prompt_scatter",
             "Prompt by prompt",
             "Diversity of the story source against that of people for the same prompt; on the "
@@ -233,6 +241,15 @@ CALIBRATION = Section(
             ("confidence_breakdowns",),
             calibration_charts.breakdown,
             (Control("breakdown", "Breakdown"),),
+        ),
+        Figure(
+            "fact_regimes",
+            "Facts by how often the training text states them",
+            "Circles are mean confidence, diamonds accuracy, the line between them the gap; in "
+            "brackets the number of probes. `all` is what one temperature would have to serve.",
+            ("fact_regimes",),
+            calibration_charts.fact_regimes,
+            (Control("fact_model", "Fact model"),),
         ),
         Figure(
             "coverage",

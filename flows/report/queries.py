@@ -187,6 +187,15 @@ where list_contains($study_names, study_name) and coordinate_frame = 'pooled_z'
 order by study_name, language_model_name, ddof, left_out_strategy_name""",
     ),
     ReportQuery(
+        "hypothesis_tests",
+        "fct_hypothesis_tests",
+        """select study_name, axes, measure_name, test_name, statistic, p_value, exact_p_value,
+    effect_size, value_count, convention
+from fct_hypothesis_tests
+where list_contains($study_names, study_name) and coordinate_frame = 'pooled_z'
+order by study_name, axes, measure_name, test_name""",
+    ),
+    ReportQuery(
         "diversity_vectors",
         "fct_diversity_vectors",
         """select study_name, story_source_name, prompt_id, semantic_diversity, lexical_diversity,
@@ -260,6 +269,16 @@ from fct_prediction_set_coverage
 where list_contains($study_names, study_name)
 order by study_name, test_set_name, language_model_name, applied_temperature, set_kind,
     target_coverage""",
+    ),
+    ReportQuery(
+        "fact_regimes",
+        "fct_fact_regimes",
+        """select study_name, test_set_name, language_model_name, regime, probe_count,
+    mean_confidence, accuracy, gap, fit_status, fitted_temperature, log_loss_at_1_nats,
+    log_loss_at_pooled_nats, log_loss_nats
+from fct_fact_regimes
+where list_contains($study_names, study_name)
+order by study_name, test_set_name, language_model_name, regime""",
     ),
     ReportQuery(
         "confidence_breakdowns",

@@ -65,6 +65,8 @@ def add_token_calibration(home: Path) -> None:
                     _add_bin(connection, temperature, bin_count, bin_index)
         fit = {"token_group": "all", "fold_name": "all", "fit_status": "no_finite_optimum"}
         insert(connection, "fct_temperature_fits", SCORED | fit | {"fitted_temperature": None})
+        for regime in ("never", "once"):
+            insert(connection, "fct_fact_regimes", SCORED | {"regime": regime})
         for label in ("the", "</b><b>"):
             insert(
                 connection,

@@ -14,6 +14,7 @@ Object.assign(options, {
     ),
   bin_count: () => preferring(valuesOf(rowsWhere("calibration_errors", scored()), "bin_count"), 15),
   breakdown: () => valuesOf(rowsWhere("confidence_breakdowns", scored()), "breakdown_name"),
+  fact_model: () => valuesOf(ofStudy("fact_regimes"), "language_model_name"),
   set_temperature: () =>
     preferring(valuesOf(rowsWhere("prediction_set_coverage", scored()), "applied_temperature"), 1),
 });
@@ -95,6 +96,12 @@ Object.assign(selections, {
     sets: { zero: [{ gap: 0 }] },
     alternative: `Gap of each class of ${state.breakdown}.`,
     absence: "No breakdown of these tokens is known.",
+  }),
+  fact_regimes: () => ({
+    rows: rowsWhere("fact_regimes", { study_name: state.study, language_model_name: state.fact_model })
+      .map((row) => ({ ...row, place: `${row.test_set_name}: ${row.regime} (${row.probe_count})` })),
+    alternative: `Mean confidence and accuracy of ${state.fact_model} by regime.`,
+    absence: "No fact model was trained in this study.",
   }),
   coverage: () => ({
     rows: rowsWhere("prediction_set_coverage", {

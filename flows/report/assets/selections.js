@@ -27,6 +27,8 @@ const options = {
     preferring(valuesOf(ofStudy("credal_overlap_intervals"), "measure_name"), "overlap_calibration"),
   decomposed_model: () => valuesOf(ofStudy("variance_decompositions"), "language_model_name"),
   ddof: () => valuesOf(ofStudy("variance_decompositions"), "ddof"),
+  tested_measure: () =>
+    preferring(valuesOf(ofStudy("hypothesis_tests"), "measure_name"), "composite_calibration"),
   verdict_from: () => ["published inputs", "this study"],
 };
 
@@ -105,6 +107,12 @@ const selections = {
     }),
     alternative: `Epistemic ratio of ${state.decomposed_model} with each strategy left out.`,
     absence: "No language model of this study wrote with two decoding strategies.",
+  }),
+  hypothesis_tests: () => ({
+    rows: rowsWhere("hypothesis_tests", {
+      study_name: state.study, axes: state.axes, measure_name: state.tested_measure,
+    }),
+    absence: "No groups of configurations are there to be compared in this measure.",
   }),
   prompt_scatter: selectPromptScatter,
   verdicts: () => ({
