@@ -94,10 +94,10 @@ class EdgarPages:
         """
         path = self._access.folder / "listings" / address.rpartition("/")[2]
         oldest = time.time() - self._access.listing_hours * 3600
-        if path.exists() and path.stat().st_mtime > oldest:
-            return path
-        page = self._fetched(address)
-        return None if page is None else _kept(path, page)
+        if not (path.exists() and path.stat().st_mtime > oldest):
+            # An empty file keeps that there is none.
+            _kept(path, self._fetched(address) or b"")
+        return path if path.stat().st_size else None
 
     def submission(self, cik: int, accession_number: str) -> Path | None:
         """Return the file of a submission up to the end of its first document.
@@ -120,15 +120,16 @@ class EdgarPages:
                 time.sleep(max(wait, self._access.retry_seconds * 2 ** (attempt - 1)))
             try:
                 with self._library.client.stream("GET", url, follow_redirects=True) as response:
-                    if response.status_code == 200:
-                        return _read(response.iter_bytes(), url)
-                    if response.status_code == 404:
+                    status = response.status_code
+                    if status == 404:
                         return None
-                    found = f"status {response.status_code}"
+                    if status == 200 and (page := _read(response.iter_bytes(), url)):
+                        return page
+                    found = f"status {status}" if status != 200 else "an empty page"
                     wait = _asked_to_wait(response.headers.get("Retry-After"))
-                    if response.status_code not in BUSY_STATUSES:
+                    if status != 200 and status not in BUSY_STATUSES:
                         break
-            except self._library.transport_error as error:
+            except self._library.request_error as error:
                 found, wait = f"{type(error).__name__} ({' '.join(str(error).split())})", 0.0
                 if "CERTIFICATE" in found:  # which stays as it is, however often asked for
                     break
@@ -168,7 +169,7 @@ class _Edgartools:
         # Where httpx2 is installed the client is one of it, else of httpx; so are its errors, which
         # is why edgartools' own retries, by errors of httpx, are not relied on.
         package = importlib.import_module(type(client).__module__.partition(".")[0])
-        self.transport_error: type[Exception] = package.TransportError
+        self.request_error: type[Exception] = package.RequestError
         self._data, self._site = SEC_DATA_URL, SEC_BASE_URL
 
     def url(self, address: str) -> str:

@@ -37,7 +37,8 @@ class EdgarSite:
     address: str = ""
     pages: dict[str, bytes] = field(default_factory=dict)
     faults: dict[str, list[int | str]] = field(default_factory=lambda: defaultdict(list))
-    """By path, taken from the front: a status, or ``cut`` for a connection that breaks half-way."""
+    """By path, taken from the front: a status, ``empty``, or ``cut`` for a connection that
+    breaks half-way."""
     requests: list[Request] = field(default_factory=list)
 
     def paths(self) -> list[str]:
@@ -122,6 +123,8 @@ def running_site() -> Iterator[EdgarSite]:
             page = site.pages.get(self.path)
             if isinstance(fault, int):
                 self._answer(fault, b"")
+            elif fault == "empty":
+                self._answer(200, b"")
             elif page is None:
                 self._answer(404, b"no such page")
             else:

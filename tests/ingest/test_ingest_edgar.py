@@ -152,7 +152,7 @@ def test_a_connection_that_breaks_half_way_costs_what_it_broke_and_nothing_else(
         assert raw_state(other) == raw_state(warehouse)
 
 
-@pytest.mark.parametrize("fault", ["cut", 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("fault", ["cut", "empty", 429, 500, 502, 503, 504])
 def test_a_busy_site_is_asked_again(site: EdgarSite, tmp_path: Path, fault: int | str) -> None:
     site.faults[text_path(1)] = [fault, fault, fault]
     (found,) = open_edgar_filings(layout(tmp_path, 2021)).read_filings()
