@@ -44,7 +44,7 @@ from flows.ingest_stories import ingest_stories
 from flows.ingest_texts import ingest_texts
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
-from flows.progress import REPORTER, Advance
+from flows.progress import BYTES, REPORTER, Advance
 from flows.run_log import recorded_run
 from flows.settings import Settings
 from flows.study import Study, StudySettings, new_study, settings_with
@@ -267,8 +267,12 @@ def _ingest_all(
         if before != settings:
             run.begin()
         for place, layout in enumerate(layouts):
-            size = _input_bytes(layout)
-            with REPORTER.get().track(_reading(layout), size, "bytes") as advance:
+            # What is fetched has no size before it is here, but is counted.
+            if isinstance(layout, EdgarLayout):
+                size, unit = open_any_filings(layout).filing_count, "filings"
+            else:
+                size, unit = _input_bytes(layout), BYTES
+            with REPORTER.get().track(_reading(layout), size, unit) as advance:
                 report = _ingest_one(
                     connection, settings, layout, advance, is_selecting=place == last_stories
                 )
@@ -302,9 +306,9 @@ def _require_paths(layout: Layout) -> None:
             require_input(Path(str(path)).expanduser())
 
 
-def _input_bytes(layout: Layout) -> int | None:
+def _input_bytes(layout: FileLayout | GeneratedLayout) -> int | None:
     """Return the bytes of the files that *layout* names, None where they lie elsewhere."""
-    if isinstance(layout, GeneratedLayout | EdgarLayout):
+    if isinstance(layout, GeneratedLayout):
         return None
     path = Path(layout.path).expanduser()
     if isinstance(layout, ForecastsLayout):
@@ -333,7 +337,7 @@ def _ingest_one(
     is_selecting: bool,
 ) -> IngestReport:
     def progress(record_count: int, byte_count: int) -> None:
-        advance(byte_count)
+        advance(record_count if isinstance(layout, EdgarLayout) else byte_count)
 
     ingest = _READERS[type(layout)].ingest
     # Human stories are selected once all of them are there.

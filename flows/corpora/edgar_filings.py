@@ -28,8 +28,8 @@ ANNUAL_FORMS = frozenset({"10-K", "10-K405", "10-KT", "10-KT405"})
 DAYS_TO_FILE = 90
 """Within which an annual report was due for most of EDGAR's time; large filers have fewer."""
 
-SHOWN_REASONS = 5
-"""Notes of an ingest on what EDGAR does not have."""
+SHOWN_COUNT = 5
+"""Companies in the name of an input, and notes on what EDGAR does not have; all are rows."""
 
 TICKERS = "files/company_tickers.json"
 """EDGAR's list of tickers: those of today, so that a delisted company goes by its CIK."""
@@ -116,18 +116,18 @@ def open_edgar_filings(layout: EdgarLayout) -> FilingInput:
     absences = [each for each in found if isinstance(each, Absence)]
     said = [sorted(set(layout.companies)), sorted(set(layout.years)), sorted(set(listed))]
     return FilingInput(
-        (f"EDGAR {', '.join(layout.companies)}",),
+        (f"EDGAR {', '.join(_shown(list(layout.companies)))}",),
         hashlib.sha256(json.dumps(said).encode()).hexdigest(),
         0,
         lambda: _read(pages, found, layout.has_tables),
-        _notes([each.reason for each in absences]),
+        tuple(_shown([each.reason for each in absences])),
+        len(found),
     )
 
 
-def _notes(reasons: list[str]) -> tuple[str, ...]:
-    """Show the first few; all of them are rows."""
-    more = len(reasons) - SHOWN_REASONS
-    return (*reasons[:SHOWN_REASONS], *([f"and so on, {more} more"] if more > 0 else []))
+def _shown(names: list[str]) -> list[str]:
+    more = len(names) - SHOWN_COUNT
+    return [*names[:SHOWN_COUNT], f"and {more} more"] if more > 0 else names
 
 
 def _of_company(

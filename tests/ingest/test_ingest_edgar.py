@@ -19,6 +19,7 @@ from flows.corpora.errors import EdgarError
 from flows.doctor import UnwellError
 from flows.ingest_filings import ingest_filings
 from flows.ingest_stages import ingest_study, is_ingested
+from flows.progress import REPORTER, Reporter
 from flows.settings import Settings, load_settings
 from flows.study import StudyError, StudySettings, load_study
 from tests.corpora.test_filings import PROSE
@@ -255,11 +256,18 @@ trained_language_models:
 """
 
 
-def test_a_study_file_names_companies_and_years(site: EdgarSite, tmp_path: Path) -> None:
+def test_a_study_file_names_companies_and_years(
+    site: EdgarSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "study.yml"
     path.write_text(STUDY)
     settings, study = load_settings(tmp_path), load_study(path)
-    ingest_study(settings, study)
+    token = REPORTER.set(Reporter())
+    try:
+        ingest_study(settings, study)
+    finally:
+        REPORTER.reset(token)
+    assert "Reading acme from EDGAR: 1 filings in" in capsys.readouterr().err
     site.requests.clear()
     with open_warehouse(work_path(tmp_path)) as connection:
         assert is_ingested(connection, settings, study)
