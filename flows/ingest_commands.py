@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.command import CommandContext, with_global_options
+from flows.corpora.edgar_filings import FIRST_YEAR, EdgarLayout
 from flows.corpora.layouts import (
     FilingsLayout,
     ForecastsLayout,
@@ -16,7 +17,7 @@ from flows.corpora.layouts import (
     TextsLayout,
     VectorsLayout,
 )
-from flows.ingest_stages import FileLayout, StudyChanges, ingest_named
+from flows.ingest_stages import FileLayout, StageReport, StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
@@ -24,6 +25,9 @@ ingest_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+EDGAR_TEST_SET = "edgar"
+"""Name of what is fetched from EDGAR, where no other is given."""
 
 PathArgument = Annotated[str, typer.Argument(help="File or folder (.gz and .zst too).")]
 NameOption = Annotated[
@@ -279,19 +283,41 @@ def texts_command(
 def filings_command(
     context: CommandContext,
     path: Annotated[
-        str,
+        str | None,
         typer.Argument(help="Filings (.txt, .html, .gz), or records of sections cut elsewhere."),
-    ],
+    ] = None,
+    companies: Annotated[
+        list[str] | None,
+        typer.Option("--company", help="Fetched from EDGAR: a CIK or ticker; may be repeated."),
+    ] = None,
+    years: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--year",
+            min=FIRST_YEAR,
+            help="Year in which the period of report ends; may be repeated.",
+        ),
+    ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Test set; else the file's name.")
+        str | None, typer.Option("--name", help="Test set; else the file's name, or edgar.")
     ] = None,
     has_tables: Annotated[
         bool, typer.Option("--tables/--no-tables", help="Keep rows of figures in Item 7.")
     ] = False,
 ) -> None:
     """Ingest Item 7 of filings as a test set; every filing gets a row, with or without one."""
-    chosen = _name_of(path) if name is None else name
-    _ingest(context, chosen, FilingsLayout(path, chosen, has_tables), {})
+    if path is not None and not (companies or years):
+        chosen = _name_of(path) if name is None else name
+        _ingest(context, chosen, FilingsLayout(path, chosen, has_tables), {})
+        return
+    if path is not None or not companies or not years:
+        raise typer.BadParameter(
+            "filings must be a PATH, or the annual reports of at least one --company and --year."
+        )
+    chosen = EDGAR_TEST_SET if name is None else name
+    access = context.settings.edgar_access
+    layout = EdgarLayout(tuple(companies), tuple(years), chosen, access, has_tables)
+    _show(context, ingest_named(context.settings, chosen, layout, {}))
 
 
 def _ingest(
@@ -301,7 +327,10 @@ def _ingest(
     changes: StudyChanges,
 ) -> None:
     chosen = _name_of(layout.path) if name is None else name
-    report = ingest_named(context.settings, chosen, layout, changes)
+    _show(context, ingest_named(context.settings, chosen, layout, changes))
+
+
+def _show(context: CommandContext, report: StageReport) -> None:
     context.show(report.as_record(), report.as_text())
 
 

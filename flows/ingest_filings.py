@@ -6,7 +6,8 @@ from collections import Counter
 
 import duckdb
 
-from flows.corpora.filing_inputs import FoundFiling, open_filings
+from flows.corpora.edgar_filings import EdgarLayout, open_edgar_filings
+from flows.corpora.filing_inputs import FilingInput, FoundFiling, open_filings
 from flows.corpora.filings import Item7Status
 from flows.corpora.layouts import FilingsLayout
 from flows.ingest_documents import DocumentWriter, FoundDocument
@@ -34,7 +35,7 @@ BATCH_FILINGS = 50
 def ingest_filings(
     connection: duckdb.DuckDBPyConnection,
     settings: StudySettings,
-    layout: FilingsLayout,
+    layout: FilingsLayout | EdgarLayout,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Read the filings that *layout* names; extracted sections are texts of its test set.
@@ -42,9 +43,10 @@ def ingest_filings(
     Raises
     ------
     CalibraryError
-        Nothing lies there, or the same bytes were read with other options before.
+        Nothing lies there, EDGAR cannot be asked, or the same bytes were read with other options
+        before.
     """
-    source = open_filings(layout)
+    source = open_any_filings(layout)
     ingest = describe_ingest(settings, "filings", layout, source)
     row_count = done_row_count(connection, ingest)
     if row_count is not None:
@@ -63,11 +65,19 @@ def ingest_filings(
     return writer.report(source.notes)
 
 
+def open_any_filings(layout: FilingsLayout | EdgarLayout) -> FilingInput:
+    """Find the filings that *layout* names, on disk or at EDGAR."""
+    return open_edgar_filings(layout) if isinstance(layout, EdgarLayout) else open_filings(layout)
+
+
 class FilingWriter:
     """Writes filings in batches, and counts what became of them."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, ingest: Ingest, layout: FilingsLayout
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        ingest: Ingest,
+        layout: FilingsLayout | EdgarLayout,
     ) -> None:
         self._connection, self._ingest, self._layout = connection, ingest, layout
         self._waiting: list[FoundFiling] = []

@@ -36,8 +36,8 @@ BULK_SETTINGS = {
     "threads": "1",
 }
 
-PATH_OPTIONS = frozenset({"path", "prompts"})
-"""Where an input lies does not change what it says."""
+PATH_OPTIONS = frozenset({"path", "prompts", "access"})
+"""Where an input lies and how it is reached does not change what it says."""
 
 
 @dataclass(frozen=True)

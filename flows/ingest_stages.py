@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 
 import duckdb
 
+from flows.corpora.edgar_filings import EdgarLayout
 from flows.corpora.files import find_files, require_input
-from flows.corpora.filing_inputs import open_filings
 from flows.corpora.forecast_inputs import open_forecasts
 from flows.corpora.generation_inputs import open_generations
 from flows.corpora.huggingface import dataset_id
@@ -27,7 +27,7 @@ from flows.corpora.synthetic_filings import TEST_DOCUMENTS
 from flows.corpora.text_inputs import open_texts
 from flows.corpora.vector_inputs import open_vectors
 from flows.corpora.writing_prompts import find_pairs
-from flows.ingest_filings import ingest_filings
+from flows.ingest_filings import ingest_filings, open_any_filings
 from flows.ingest_forecasts import ingest_forecasts
 from flows.ingest_generated import KIND as GENERATED_KIND
 from flows.ingest_generated import (
@@ -44,7 +44,7 @@ from flows.ingest_stories import ingest_stories
 from flows.ingest_texts import ingest_texts
 from flows.ingest_vectors import ingest_diversity_vectors
 from flows.model_choice import resolve_auto
-from flows.progress import REPORTER, Advance
+from flows.progress import BYTES, REPORTER, Advance
 from flows.run_log import recorded_run
 from flows.settings import Settings
 from flows.study import Study, StudySettings, new_study, settings_with
@@ -58,7 +58,7 @@ FileLayout: TypeAlias = (
     | TextsLayout
     | FilingsLayout
 )
-Layout: TypeAlias = FileLayout | GeneratedLayout
+Layout: TypeAlias = FileLayout | EdgarLayout | GeneratedLayout
 StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
 
@@ -123,7 +123,7 @@ def ingest_named(
 def ingest_study(settings: Settings, study: Study) -> StageReport:
     """Ingest every input that the study file names; a done one costs the reading of its bytes."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
-        layouts = layouts_of(study)
+        layouts = layouts_of(settings, study)
         for layout in layouts:
             _require_paths(layout)
         chosen = resolve_auto(study.settings, read_study(connection, study.study_name))
@@ -136,10 +136,19 @@ def ingest_study(settings: Settings, study: Study) -> StageReport:
     return StageReport(study.study_name, reports, notes)
 
 
-def layouts_of(study: Study) -> list[Layout]:
+def layouts_of(settings: Settings, study: Study) -> list[Layout]:
     """Return the inputs of *study* as the readers know them, paths seen from the study file."""
-
-    found: list[Layout] = []
+    found: list[Layout] = [
+        EdgarLayout(
+            test_set.edgar.companies,
+            test_set.edgar.years,
+            test_set.name,
+            settings.edgar_access,
+            test_set.has_tables,
+        )
+        for test_set in study.test_sets
+        if test_set.edgar is not None
+    ]
     given_layouts: list[FileLayout] = [
         *study.stories,
         *study.generations,
@@ -177,18 +186,18 @@ def generated_layouts(study: Study) -> list[GeneratedLayout]:
     return found
 
 
-def is_ingested(connection: duckdb.DuckDBPyConnection, study: Study) -> bool:
+def is_ingested(connection: duckdb.DuckDBPyConnection, settings: Settings, study: Study) -> bool:
     """Say whether the study is registered as its file says and every input of it is done."""
     known = read_study(connection, study.study_name)
-    settings = resolve_auto(study.settings, known)
-    if known != settings:
+    chosen = resolve_auto(study.settings, known)
+    if known != chosen:
         return False
     # A process killed between the last row of an ingest and the selection leaves an older one.
-    if study.stories and not selection_is_current(connection, settings):
+    if study.stories and not selection_is_current(connection, chosen):
         return False
     return all(
-        done_row_count(connection, _described(settings, layout)) is not None
-        for layout in layouts_of(study)
+        done_row_count(connection, _described(chosen, layout)) is not None
+        for layout in layouts_of(settings, study)
     )
 
 
@@ -232,7 +241,8 @@ _READERS: Mapping[type, _Reader] = {
     VectorsLayout: _Reader("diversity_vectors", open_vectors, ingest_diversity_vectors),
     ForecastsLayout: _Reader("forecasts", open_forecasts, ingest_forecasts),
     TextsLayout: _Reader("texts", open_texts, ingest_texts),
-    FilingsLayout: _Reader("filings", open_filings, ingest_filings),
+    FilingsLayout: _Reader("filings", open_any_filings, ingest_filings),
+    EdgarLayout: _Reader("filings", open_any_filings, ingest_filings),
     SyntheticFilingsLayout: _Reader(GENERATED_KIND, open_generated, ingest_generated),
     FactProbesLayout: _Reader(GENERATED_KIND, open_generated, ingest_generated),
 }
@@ -257,8 +267,12 @@ def _ingest_all(
         if before != settings:
             run.begin()
         for place, layout in enumerate(layouts):
-            size = _input_bytes(layout)
-            with REPORTER.get().track(_reading(layout), size, "bytes") as advance:
+            # What is fetched has no size before it is here, but is counted.
+            if isinstance(layout, EdgarLayout):
+                size, unit = open_any_filings(layout).filing_count, "filings"
+            else:
+                size, unit = _input_bytes(layout), BYTES
+            with REPORTER.get().track(_reading(layout), size, unit) as advance:
                 report = _ingest_one(
                     connection, settings, layout, advance, is_selecting=place == last_stories
                 )
@@ -273,6 +287,8 @@ def _ingest_all(
 def _reading(layout: Layout) -> str:
     if isinstance(layout, GeneratedLayout):
         return f"Writing {layout.test_set_name}"
+    if isinstance(layout, EdgarLayout):
+        return f"Reading {layout.test_set_name} from EDGAR"
     return f"Reading {layout.path}"
 
 
@@ -290,8 +306,8 @@ def _require_paths(layout: Layout) -> None:
             require_input(Path(str(path)).expanduser())
 
 
-def _input_bytes(layout: Layout) -> int | None:
-    """Return the bytes of the files that *layout* names, None for a data set of the hub."""
+def _input_bytes(layout: FileLayout | GeneratedLayout) -> int | None:
+    """Return the bytes of the files that *layout* names, None where they lie elsewhere."""
     if isinstance(layout, GeneratedLayout):
         return None
     path = Path(layout.path).expanduser()
@@ -300,7 +316,7 @@ def _input_bytes(layout: Layout) -> int | None:
     if isinstance(layout, TextsLayout):
         return open_texts(layout).byte_count
     if isinstance(layout, FilingsLayout):
-        return open_filings(layout).byte_count
+        return open_any_filings(layout).byte_count
     pairs = find_pairs(path) if isinstance(layout, StoriesLayout) else ()
     if pairs:
         return sum(file.stat().st_size for pair in pairs for file in (pair.source, pair.target))
@@ -321,7 +337,7 @@ def _ingest_one(
     is_selecting: bool,
 ) -> IngestReport:
     def progress(record_count: int, byte_count: int) -> None:
-        advance(byte_count)
+        advance(record_count if isinstance(layout, EdgarLayout) else byte_count)
 
     ingest = _READERS[type(layout)].ingest
     # Human stories are selected once all of them are there.

@@ -151,7 +151,7 @@ def is_done(settings: Settings, study: Study) -> bool:
         return False
     with open_warehouse(work_path(settings.home)) as connection:
         return (
-            is_ingested(connection, study)
+            is_ingested(connection, settings, study)
             and is_generated(connection, settings, study)
             and not any(missing_counts(connection, [study.study_name]).values())
             and (not study.scored_language_models or is_scored(connection, settings, study))

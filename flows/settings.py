@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from flows.corpora.edgar_client import EdgarAccess
 from udfs.errors import CalibraryError
 
 
@@ -54,6 +55,26 @@ class Settings(BaseSettings):
     """Tokens per forward pass; more only helps a GPU, and costs memory by the vocabulary."""
     model_cache: Path = Field(default_factory=lambda: _user_cache() / "calibrary" / "models")
     """Dequantised GGUF weights, named by the file's hash; any home may use them."""
+
+    edgar_identity: str | None = Field(default_factory=lambda: os.environ.get("EDGAR_IDENTITY"))
+    """Name and e-mail address that EDGAR is asked under; that of edgartools where not given."""
+    edgar_requests_per_second: int = Field(default=8, ge=1, le=10)
+    """EDGAR allows 10, and blocks who asks more often for ten minutes."""
+    edgar_retry_seconds: float = Field(default=5.0, ge=0.0)
+    """Waited before a page is asked for again, doubled each further time."""
+    edgar_listing_hours: float = Field(default=24.0, ge=0.0)
+    """How long a company's list of filings counts as current; filings themselves never change."""
+
+    @property
+    def edgar_access(self) -> EdgarAccess:
+        """How EDGAR is asked."""
+        return EdgarAccess(
+            self.home / "edgar",
+            self.edgar_identity,
+            self.edgar_requests_per_second,
+            self.edgar_retry_seconds,
+            self.edgar_listing_hours,
+        )
 
     @property
     def dbt_folder(self) -> Path:

@@ -237,7 +237,7 @@ def _refuse_incomplete(study: Study, path: Path) -> None:
     if not (any(inputs) or has_texts):
         raise StudyError(
             f"a study must name at least one input, got none in {path}; add stories, generations, "
-            "diversity_vectors, forecasts, or test_sets with a path or filings."
+            "diversity_vectors, forecasts, or test_sets with a path, filings or edgar."
         )
     if study.decoding_strategies and not study.language_models:
         raise StudyError(

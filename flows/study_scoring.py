@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from flows.corpora.edgar_filings import FIRST_YEAR
 from flows.corpora.layouts import FilingsLayout, TextsLayout
 from flows.strict_model import StrictModel
 from flows.study_generation import LanguageModelChoice, with_names_as_mappings
 from flows.study_training import FactProbesChoice, FilingKnobs
 
+COMPANY = r"^[A-Za-z0-9][A-Za-z0-9.-]{0,9}$"
+"""A CIK or a ticker."""
+
 ContextChoice = Literal["none", "prompt"]
+
+
+class EdgarFilingsChoice(StrictModel):
+    """Filings fetched from EDGAR: the annual reports of companies for years."""
+
+    companies: tuple[Annotated[str, Field(pattern=COMPANY)], ...] = Field(min_length=1)
+    """CIKs or tickers."""
+    years: tuple[Annotated[int, Field(ge=FIRST_YEAR, le=9999)], ...] = Field(min_length=1)
+    """In which the period of report ends."""
+
+    @field_validator("companies", "years", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("companies", mode="before")
+    @classmethod
+    def _quoted(cls, value: Any) -> Any:
+        for company in value if isinstance(value, list) else ():
+            if not isinstance(company, str):
+                raise ValueError(  # noqa: TRY004 - a fault of validation to pydantic
+                    "write companies in quotes: YAML takes the ticker ON for true and the CIK "
+                    f"0000012345 for 5349, and so read {company!r}"
+                )
+        return value
 
 
 class TestSetChoice(StrictModel):
@@ -35,6 +64,8 @@ class TestSetChoice(StrictModel):
     record_format: str | None = None
     filings: str | None = None
     """Filings whose Item 7 is scored: a file or folder."""
+    edgar: EdgarFilingsChoice | None = None
+    """Filings whose Item 7 is scored, fetched from EDGAR by company and year."""
     has_tables: bool = False
     """Whether rows of figures are kept in Item 7."""
     synthetic_filings: FilingKnobs | None = None
@@ -50,18 +81,21 @@ class TestSetChoice(StrictModel):
             self.path,
             self.story_source,
             self.filings,
+            self.edgar,
             self.synthetic_filings,
             self.fact_probes,
         )
         if sum(origin is not None for origin in origins) != 1:
             raise ValueError(
-                "a test set must have one of path, story_source, filings, synthetic_filings and "
-                "fact_probes"
+                "a test set must have one of path, story_source, filings, edgar, synthetic_filings "
+                "and fact_probes"
             )
         if self.story_source is None and self.context != "none":
             raise ValueError("texts at a path take their context from context_column")
-        if self.has_tables and self.filings is None:
+        if self.has_tables and self.filings is None and self.edgar is None:
             raise ValueError("has_tables is a choice about filings")
+        if self.is_optional and self.edgar is not None:
+            raise ValueError("is_optional is a choice about files at a path")
         return self
 
     @property
@@ -70,7 +104,7 @@ class TestSetChoice(StrictModel):
         return self.filings if self.path is None else self.path
 
     def layout(self) -> TextsLayout | FilingsLayout | None:
-        """Return what it is read from as the readers know it; None where it is no file."""
+        """Return what it is read from as the readers know it; None where it has no files here."""
         if self.filings is not None:
             return FilingsLayout(self.filings, self.name, self.has_tables)
         if self.path is None:

@@ -35,3 +35,7 @@ class InvalidForecastError(CalibraryError):
 
 class GeneratorError(CalibraryError):
     """A knob of the synthetic filings generator is out of its range."""
+
+
+class EdgarError(CalibraryError):
+    """EDGAR cannot be asked, or does not answer."""

@@ -63,6 +63,8 @@ class FilingInput:
     byte_count: int
     read_filings: Callable[[], Iterator[FoundFiling]]
     notes: tuple[str, ...] = ()
+    filing_count: int | None = None
+    """Where it is known before reading."""
 
 
 def open_filings(layout: FilingsLayout) -> FilingInput:

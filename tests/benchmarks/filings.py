@@ -30,13 +30,16 @@ def main() -> None:
         return
     statuses: Counter[str] = Counter()
     peaks = []
-    started = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     for path in itertools.islice(itertools.cycle(paths), arguments.filings):
         statuses[filing_section(path).item_7_status.value] += 1
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    seconds = time.perf_counter() - started
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     once = peaks[min(len(paths), len(peaks)) - 1]
-    print(f"{arguments.filings} filings ({len(paths)} files) in {seconds:.1f} s: {dict(statuses)}")
+    print(
+        f"{arguments.filings} filings ({len(paths)} files) in {wall:.1f} s ({cpu:.1f} s of CPU): "
+        f"{dict(statuses)}"
+    )
     print(f"peak memory: {once:.0f} MB after each file once, {peaks[-1]:.0f} MB at the end")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,32 @@ def test_the_shipped_study_is_valid_and_its_files_are_there() -> None:
     inputs = [*loaded.stories, *loaded.generations]
     assert inputs
     assert all(Path(loaded.resolve(entry.path)).is_file() for entry in inputs)
+
+
+def test_the_study_of_filings_has_every_engine_and_text_that_the_document_reports() -> None:
+    """Five discounts, ten penalties and four seeds; text run on, shifted both ways, and real."""
+    loaded = load_study(SMALL_STUDY.with_name("filings.yml"))
+    scored = {
+        (spec.kind.value, spec.vocabulary_tokens, test_set)
+        for choice in loaded.trained_language_models
+        for spec in choice.specs("")
+        for test_set in choice.test_sets
+    }
+    shifted = ("continuation", "more_rare_words", "fewer_rare_words")
+    assert scored >= {
+        ("kneser_ney_trigram", tokens, name) for tokens in (None, 512) for name in shifted
+    }
+    specs = [spec for each in loaded.trained_language_models for spec in each.specs("")]
+    full = [spec for spec in specs if spec.vocabulary_tokens is None]
+    assert sorted(spec.discount_factor for spec in full if spec.discount_factor) == [
+        0.1, 0.25, 0.5, 1.0, math.inf,
+    ]  # fmt: skip
+    assert len({spec.penalty for spec in specs if spec.penalty}) == 10
+    decoders = [spec for spec in specs if spec.kind.value == "decoder"]
+    assert len({spec.seed for spec in decoders}) == 4
+    assert {spec.step_count for spec in decoders} == {1_200}
+    here = {test_set.name for test_set in loaded.test_sets} | set(loaded.absent_test_sets)
+    assert here == {*shifted, "held", "edgar", "facts"}
 
 
 @pytest.mark.parametrize(

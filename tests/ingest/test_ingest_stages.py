@@ -38,14 +38,14 @@ def test_a_study_whose_stories_are_not_selected_is_not_ingested(tmp_path: Path) 
     ingest_study(settings, study)
     assert unselected not in status_text(read_status(settings))
     with open_warehouse(work_path(tmp_path)) as connection:
-        assert is_ingested(connection, study)
+        assert is_ingested(connection, settings, study)
         before = raw_state(connection)
         forget_selection(connection)
-        assert not is_ingested(connection, study)
+        assert not is_ingested(connection, settings, study)
     assert unselected in status_text(read_status(settings))
     ingest_study(settings, study)
     with open_warehouse(work_path(tmp_path)) as connection:
-        assert is_ingested(connection, study)
+        assert is_ingested(connection, settings, study)
         assert raw_state(connection) == before
 
 
@@ -61,10 +61,10 @@ def test_an_older_selection_is_not_the_one_of_new_stories(tmp_path: Path) -> Non
     with open_warehouse(work_path(tmp_path)) as connection:
         before = raw_state(connection)
         connection.execute("update raw.studies set selection_id = $older", {"older": older})
-        assert not is_ingested(connection, study)
+        assert not is_ingested(connection, settings, study)
     ingest_study(settings, study)
     with open_warehouse(work_path(tmp_path)) as connection:
-        assert is_ingested(connection, study)
+        assert is_ingested(connection, settings, study)
         assert raw_state(connection) == before
 
 
@@ -81,7 +81,7 @@ def test_a_registered_study_keeps_the_models_that_auto_meant(
     # Another program has downloaded GPT-2's tokenizer since.
     monkeypatch.setattr(model_choice, "try_to_load_from_cache", lambda *_: "/cache/tokenizer.json")
     with open_warehouse(work_path(tmp_path)) as connection:
-        assert is_ingested(connection, study)
+        assert is_ingested(connection, settings, study)
     ingest_study(settings, study)
     with open_warehouse(work_path(tmp_path)) as connection:
         assert raw_state(connection) == before

@@ -56,11 +56,12 @@ def test_coverage_never_passes_one_minus_the_unknown_share(
 
 
 def test_mapping_onto_unknown_gains_several_times_what_temperature_gains(edgar: Forecasts) -> None:
-    """Temperature is one map of the forecast, and here far from the best."""
+    """Temperature is one map of the forecast, and here far from the best: some 5.6 times as much
+    was gained on 2, 8 and 20 filings alike."""
     gained = temperature_gain(edgar).temperature_gain_nats
     assert gained is not None
     assert gained > 0.0
-    assert unknown_share_gain(edgar) > 2 * gained
+    assert unknown_share_gain(edgar) > 3 * gained
 
 
 def test_the_fitted_temperature_is_a_certified_optimum(edgar: Forecasts) -> None:
