@@ -16,6 +16,7 @@ from flows.language_models.ready_made import (
     DtypeChoice,
     EndpointServer,
     LanguageModelEntry,
+    LogProbabilityDefinition,
     Quantization,
     TemplateChoice,
 )
@@ -35,6 +36,8 @@ class LanguageModelChoice(StrictModel):
     template: TemplateChoice | None = None
     endpoint: str | None = Field(default=None, pattern=r"^https?://")
     endpoint_server: EndpointServer = "openai"
+    log_probabilities: LogProbabilityDefinition | None = None
+    """Whose log-probabilities the endpoint sends. None: as its server is known to do."""
     tokenizer: str | None = None
     is_optional: bool = False
     """Left out with a note, instead of an error, where its package is not installed."""
@@ -64,6 +67,7 @@ class LanguageModelChoice(StrictModel):
             template=self.template or default,
             endpoint=self.endpoint,
             endpoint_server=self.endpoint_server,
+            log_probabilities=self.log_probabilities,
             tokenizer=self.tokenizer,
         )
 
