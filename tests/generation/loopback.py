@@ -43,6 +43,13 @@ def answering(answer: Answer) -> Iterator[str]:
                 self.end_headers()
                 self.wfile.write(content)
 
+        def do_GET(self) -> None:
+            is_known = self.path == "/v1/models"
+            self.send_response(200 if is_known else 404)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
         def log_message(self, *arguments: Any) -> None:
             """Say nothing."""
 
