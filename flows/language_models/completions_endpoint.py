@@ -116,6 +116,8 @@ class CompletionsEndpoint:
         limits: GenerationLimits,
         row_count: int,
     ) -> GeneratedSample:
+        if refusal := self._template.refusal(request.prompt_text):
+            return failed_sample(request, refusal, None)
         body = {
             "model": self._entry.weights,
             "prompt": self._prompt(request.prompt_text),

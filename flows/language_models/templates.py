@@ -38,6 +38,18 @@ class Template:
         """Fingerprint of the text: what a prompt is turned into depends on nothing else."""
         return hashlib.sha256(self.template_text.encode()).hexdigest()
 
+    def refusal(self, prompt_text: str) -> str | None:
+        """Return why *prompt_text* cannot be framed, None if it can.
+
+        The tokenizer would read a special token spelled out in it as that token: a prompt could end
+        its own turn, or begin a text anew.
+        """
+        specials = [] if self.tokenizer is None else self.tokenizer.all_special_tokens
+        found = [token for token in specials if token and token in prompt_text]
+        if not found:
+            return None
+        return f"a prompt must not spell out a special token of the tokenizer, has {found[0]!r}"
+
     def framed(self, prompt_text: str) -> list[int]:
         """Return the token ids of the framed prompt, with one begin-of-text token."""
         if self.template_name == "plain":
