@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -196,6 +198,16 @@ def test_the_doctor_finds_this_machine_well(
     code, output, _ = run(capsys, "doctor", "--home", str(small_study_home))
     assert code == 0, output
     assert "PROBLEM" not in output
+
+
+def test_a_full_disk_is_one_sentence_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000))
+    code, _, error = run(capsys, "generate", "--home", str(tmp_path / "home"))
+    assert code == 1
+    assert "must have 32 MB free to start with, has 1.0 at" in error
+    assert error.count("\n") == 1
 
 
 def test_the_doctor_looks_at_the_language_models_of_a_study(
