@@ -44,8 +44,7 @@ class Template:
         The tokenizer would read a special token spelled out in it as that token: a prompt could end
         its own turn, or begin a text anew.
         """
-        specials = [] if self.tokenizer is None else self.tokenizer.all_special_tokens
-        found = [token for token in specials if token and token in prompt_text]
+        found = [token for token in special_tokens(self.tokenizer) if token in prompt_text]
         if not found:
             return None
         return f"a prompt must not spell out a special token of the tokenizer, has {found[0]!r}"
@@ -70,6 +69,15 @@ class Template:
                 [message], add_generation_prompt=True, tokenize=False
             )
         )
+
+
+def special_tokens(tokenizer: Any) -> list[str]:
+    """Return how the special tokens of *tokenizer* are spelled; those of Llama 3 have no name."""
+    if tokenizer is None:
+        return []
+    added = tokenizer.added_tokens_decoder.values()
+    found = {*tokenizer.all_special_tokens, *(str(token) for token in added if token.special)}
+    return sorted(found - {""})
 
 
 def choose_template(tokenizer: Any, choice: TemplateChoice, place: str) -> Template:

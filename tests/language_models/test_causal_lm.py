@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import AddedToken
 from torch import nn
 
 from flows.language_models.causal_lm import load_causal_lm, resolve_causal_lm
@@ -264,6 +265,14 @@ def test_a_prompt_that_spells_out_a_special_token_fails_alone(spelled: str) -> N
     assert samples[0].text is None
     assert repr(spelled) in (samples[0].failure or "")
     assert samples[1].text is not None
+
+
+def test_a_special_token_without_a_name_is_one_too() -> None:
+    tokenizer = tiny_tokenizer()
+    template = choose_template(tokenizer, "plain", "the test")
+    assert template.refusal("w1 <turn> w2") is None
+    tokenizer.add_tokens([AddedToken("<turn>", special=True)])
+    assert "'<turn>'" in (template.refusal("w1 <turn> w2") or "")
 
 
 def test_chatting_without_a_template_is_refused_and_auto_falls_back_to_the_frame() -> None:
