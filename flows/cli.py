@@ -258,11 +258,17 @@ def docs_command(
 
 @app.command("doctor")
 @with_global_options
-def doctor_command(context: CommandContext) -> None:
+def doctor_command(
+    context: CommandContext,
+    study: Annotated[
+        Path | None,
+        typer.Argument(help="Study file (YAML) whose language models and endpoints to check too."),
+    ] = None,
+) -> None:
     """Check versions, models, devices, disk and locks, and say what to do."""
     from flows.doctor import examine
 
-    findings = examine(context.settings)
+    findings = examine(context.settings, study)
     lines = [
         f"{'ok     ' if finding.is_well else 'PROBLEM'} {finding.check}: {finding.finding}"
         for finding in findings

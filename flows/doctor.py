@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -14,8 +14,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from flows.corpora.edgar_client import identity_fault, is_edgartools_installed
+from flows.doctor_generation import Check, language_model_checks, packaged_writer, quantization
 from flows.provenance import PROJECT_ROOT
 from flows.settings import Settings
+from flows.study import load_study
 from udfs.errors import CalibraryError
 from udfs.packaged_models import resolve_model
 from warehouse.connection import open_snapshot, open_warehouse, snapshot_path, work_path
@@ -35,25 +37,33 @@ class Finding:
     finding: str
 
 
-def examine(settings: Settings) -> tuple[Finding, ...]:
-    """Run every check; none of them changes a file of the home."""
-    checks: tuple[tuple[str, Callable[[Settings], str]], ...] = (
+def examine(settings: Settings, study_path: Path | None = None) -> tuple[Finding, ...]:
+    """Run every check, with a study those of its language models; none changes a file of the home.
+
+    Raises
+    ------
+    StudyError
+        The study file is not one.
+    """
+    checks: tuple[tuple[str, Check], ...] = (
         ("python", _python),
         ("packages", _packages),
         ("models", _models),
         ("device", _device),
         ("edgar", _edgar),
+        ("offline stories", packaged_writer),
+        ("quantization", quantization),
         ("home", _home),
         ("disk", _disk),
         ("work file", _work_file),
         ("snapshot", _snapshot),
     )
+    if study_path is not None:
+        checks += language_model_checks(load_study(study_path))
     return tuple(_findings(checks, settings))
 
 
-def _findings(
-    checks: tuple[tuple[str, Callable[[Settings], str]], ...], settings: Settings
-) -> Iterator[Finding]:
+def _findings(checks: tuple[tuple[str, Check], ...], settings: Settings) -> Iterator[Finding]:
     for name, check in checks:
         try:
             yield Finding(name, is_well=True, finding=check(settings))

@@ -7,6 +7,7 @@ number, only where things lie and how the work is spread.
 from __future__ import annotations
 
 import os
+import shutil
 from enum import StrEnum
 from pathlib import Path
 
@@ -111,13 +112,18 @@ def load_settings(home: Path | None = None) -> Settings:
     return settings.model_copy(update={"home": chosen})
 
 
+LEAST_FREE_BYTES = 32_000_000
+"""Prefect's records and the log of a first batch take a few of them."""
+
+
 def prepare_home(settings: Settings) -> None:
     """Make the home and the folder that Prefect keeps its own records in; Prefect makes no parents.
 
     Raises
     ------
     SettingsError
-        The folder cannot be made.
+        The folder cannot be made, or its disk is full: Prefect's server, which starts first, would
+        say so in pages of its own.
     """
     try:
         (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
@@ -126,6 +132,12 @@ def prepare_home(settings: Settings) -> None:
             f"the home must be a folder that can be written, got {error.strerror} at "
             f"{settings.home}; choose another with --home or CALIBRARY_HOME."
         ) from None
+    free = shutil.disk_usage(settings.home).free
+    if free < LEAST_FREE_BYTES:
+        raise SettingsError(
+            f"the home's disk must have {LEAST_FREE_BYTES // 1_000_000} MB free to start with, has "
+            f"{free / 1e6:.1f} at {settings.home}; free some, or choose another home with --home."
+        )
 
 
 def configure_environment(settings: Settings) -> None:

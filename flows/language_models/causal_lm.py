@@ -146,7 +146,9 @@ class CausalLanguageModel:
         written: dict[str, GeneratedSample] = {}
         fitting = []
         for request in requests:
-            failure = self._misfit(len(framed[request.prompt_text]), limits)
+            failure = self._template.refusal(request.prompt_text) or self._misfit(
+                len(framed[request.prompt_text]), limits
+            )
             if failure is None:
                 fitting.append(request)
             else:

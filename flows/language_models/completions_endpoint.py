@@ -14,10 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from flows.language_models.endpoint_options import server_options
+from flows.language_models.completion_answers import (
+    CompletionAnswer,
+    read_stop_reason,
+    read_tokens,
+)
+from flows.language_models.endpoint_options import log_probability_definition, server_options
 from flows.language_models.errors import EndpointError, EndpointUnavailableError
 from flows.language_models.ready_made import LanguageModelEntry
 from flows.language_models.samples import (
@@ -25,16 +29,14 @@ from flows.language_models.samples import (
     GenerationLimits,
     LanguageModelIdentity,
     SampleRequest,
-    StopReason,
-    TokenTrace,
     failed_sample,
 )
 from flows.language_models.strategies import DecodingStrategy
 from flows.language_models.templates import Template
 from udfs.packaged_models import first_sentence
 
-ANSWER_SECONDS = 600.0
-"""Longest wait for one story; a busy server keeps requests waiting for minutes."""
+TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+"""Seconds: a busy server keeps a story waiting for minutes; one that is down never connects."""
 
 SEED_BITS = 31
 """Servers keep seeds in signed 32-bit numbers."""
@@ -73,6 +75,7 @@ class CompletionsEndpoint:
         self._batch_size = batch_size
         self._url = f"{(entry.endpoint or '').rstrip('/')}/completions"
         self._identity = identify_endpoint(entry, template)
+        self._definition = log_probability_definition(entry)
 
     @property
     def identity(self) -> LanguageModelIdentity:
@@ -94,9 +97,9 @@ class CompletionsEndpoint:
         EndpointError
             The server cannot be held to the strategy, or refuses the request.
         """
-        options = server_options(self._entry.endpoint_server, strategy)
+        options = server_options(self._entry.endpoint_server, strategy, self._definition)
         with (
-            httpx.Client(timeout=ANSWER_SECONDS) as client,
+            httpx.Client(timeout=TIMEOUT) as client,
             ThreadPoolExecutor(self._batch_size) as pool,
         ):
             waiting = [
@@ -113,6 +116,8 @@ class CompletionsEndpoint:
         limits: GenerationLimits,
         row_count: int,
     ) -> GeneratedSample:
+        if refusal := self._template.refusal(request.prompt_text):
+            return failed_sample(request, refusal, None)
         body = {
             "model": self._entry.weights,
             "prompt": self._prompt(request.prompt_text),
@@ -132,7 +137,7 @@ class CompletionsEndpoint:
             ) from None
         seconds = time.perf_counter() - started
         if answer.status_code == httpx.codes.OK:
-            return self._sample(request, answer, seconds, row_count)
+            return self._sample(request, answer, limits, seconds, row_count)
         if _is_about_length(answer):
             return failed_sample(request, f"the endpoint says: {_reason(answer)}", None)
         kind = EndpointUnavailableError if answer.status_code in _OVERLOADED else EndpointError
@@ -149,57 +154,47 @@ class CompletionsEndpoint:
         return text.removeprefix(begin) if begin and adds_begin else text
 
     def _sample(
-        self, request: SampleRequest, answer: httpx.Response, seconds: float, row_count: int
+        self,
+        request: SampleRequest,
+        answer: httpx.Response,
+        limits: GenerationLimits,
+        seconds: float,
+        row_count: int,
     ) -> GeneratedSample:
         try:
-            found = answer.json()
-            choice = found["choices"][0]
-            text = str(choice["text"])
-        except (ValueError, KeyError, IndexError, TypeError):
+            found = CompletionAnswer.model_validate_json(answer.content)
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
             raise EndpointError(
-                f"the endpoint {self._entry.endpoint} must answer with choices[0].text, got "
-                f"{answer.text[:80]!r}; it is no completions endpoint."
+                f"the endpoint {self._entry.endpoint} must answer as the completions interface has "
+                f"it, got {answer.text[:80]!r} ({place or 'no JSON'}: {error.errors()[0]['msg']}); "
+                "check its address, up to and with /v1."
             ) from None
-        usage = found.get("usage") or {}
-        stop_reason = _stop_reason(choice)
+        text, usage = found.choices[0].text, found.usage
+        counted = usage.completion_tokens if usage is not None else None
+        if counted is not None and counted > limits.maximum_story_tokens:
+            raise EndpointError(
+                f"the endpoint must keep to {limits.maximum_story_tokens:,} tokens, wrote "
+                f"{counted:,}; check endpoint_server."
+            )
+        if met := next((stop for stop in limits.stop_strings if stop in text), None):
+            raise EndpointError(
+                f"the endpoint must stop before {met!r}, went on; check endpoint_server."
+            )
+        stop_reason = read_stop_reason(found, limits.stop_strings)
+        tokens = read_tokens(found, stop_reason, self._definition)
         return GeneratedSample(
             sample_key=request.sample_key,
             text=text,
             stop_reason=stop_reason,
             failure=None,
-            prompt_token_count=usage.get("prompt_tokens"),
-            # Servers differ in whether they count the end token, or what spelled the stop string.
-            story_token_count=(usage.get("completion_tokens") if stop_reason == "length" else None),
+            prompt_token_count=usage.prompt_tokens if usage is not None else None,
+            story_token_count=tokens.story_token_count,
             wall_seconds=seconds / row_count,
             row_count=row_count,
             padded_token_count=None,
-            trace=_trace(choice.get("logprobs")),
+            trace=tokens.trace,
         )
-
-
-def _stop_reason(choice: dict[str, Any]) -> StopReason | None:
-    """Return the ledger's word; ``stop`` alone may have been either, and is read as the model's."""
-    reason = choice.get("finish_reason")
-    if reason == "length":
-        return "length"
-    if reason == "stop":
-        return "stop_string" if isinstance(choice.get("stop_reason"), str) else "eos"
-    return None
-
-
-def _trace(given: dict[str, Any] | None) -> TokenTrace | None:
-    """Return what the server says of its tokens; −1 and NaN where it says nothing."""
-    found = (given or {}).get("token_logprobs")
-    if not given or not found:
-        return None
-    unknown: NDArray[np.float32] = np.full(len(found), np.nan, np.float32)
-    values = np.array([np.nan if value is None else value for value in found], np.float32)
-    top = given.get("top_logprobs") or []
-    confidence = unknown.copy()
-    for place, likeliest in enumerate(top[: len(found)]):
-        if likeliest:
-            confidence[place] = np.exp(max(likeliest.values()))
-    return TokenTrace(np.full(len(found), -1, np.int32), confidence, values, unknown, unknown)
 
 
 def _reason(answer: httpx.Response) -> str:

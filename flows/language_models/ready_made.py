@@ -10,6 +10,9 @@ TemplateChoice = Literal["auto", "chat", "plain"]
 Quantization = Literal["auto", "none", "int8", "nf4"]
 DtypeChoice = Literal["auto", "float32", "bfloat16", "float16"]
 EndpointServer = Literal["openai", "vllm", "llama.cpp", "transformers"]
+LogProbabilityDefinition = Literal["unmodified", "sampling", "none"]
+"""Whose log-probabilities a server sends: the language model's own (temperature 1, nothing cut
+off), those of the distribution drawn from, or none that are to be kept."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class LanguageModelEntry:
     """Base URL of an OpenAI-compatible server, up to and with ``/v1``. None: loaded here."""
     endpoint_server: EndpointServer = "openai"
     """Which server it is: they differ in what else can be switched off."""
+    log_probabilities: LogProbabilityDefinition | None = None
+    """At an endpoint, whose they are. None: as its server is known to do by default."""
     tokenizer: str | None = None
     """At an endpoint, the tokenizer whose chat template frames the prompt. None: plain frame."""
 

@@ -38,6 +38,17 @@ class Template:
         """Fingerprint of the text: what a prompt is turned into depends on nothing else."""
         return hashlib.sha256(self.template_text.encode()).hexdigest()
 
+    def refusal(self, prompt_text: str) -> str | None:
+        """Return why *prompt_text* cannot be framed, None if it can.
+
+        The tokenizer would read a special token spelled out in it as that token: a prompt could end
+        its own turn, or begin a text anew.
+        """
+        found = [token for token in special_tokens(self.tokenizer) if token in prompt_text]
+        if not found:
+            return None
+        return f"a prompt must not spell out a special token of the tokenizer, has {found[0]!r}"
+
     def framed(self, prompt_text: str) -> list[int]:
         """Return the token ids of the framed prompt, with one begin-of-text token."""
         if self.template_name == "plain":
@@ -58,6 +69,15 @@ class Template:
                 [message], add_generation_prompt=True, tokenize=False
             )
         )
+
+
+def special_tokens(tokenizer: Any) -> list[str]:
+    """Return how the special tokens of *tokenizer* are spelled; those of Llama 3 have no name."""
+    if tokenizer is None:
+        return []
+    added = tokenizer.added_tokens_decoder.values()
+    found = {*tokenizer.all_special_tokens, *(str(token) for token in added if token.special)}
+    return sorted(found - {""})
 
 
 def choose_template(tokenizer: Any, choice: TemplateChoice, place: str) -> Template:

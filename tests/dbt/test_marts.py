@@ -364,10 +364,10 @@ def test_stories_written_here_carry_token_means_and_miss_what_was_requested(
     means = query(
         marts,
         "select distinct scored_token_count, mean_confidence, log_loss_nats,"
-        " mean_sampling_confidence, sampling_log_loss_nats"
+        " mean_sampling_confidence, sampling_log_loss_nats, token_probability_status"
         " from marts.fct_stories where study_name = 'written_here'",
     )
-    assert [tuple(row.values()) for row in means] == [(2, 0.375, 1.25, 0.5, 0.75)]
+    assert [tuple(row.values()) for row in means] == [(2, 0.375, 1.25, 0.5, 0.75, "both")]
     # Of four prompts with three samples each one is missing; what was superseded is not seen.
     ledger = query(marts, "select * from marts.fct_stories where study_name = 'written_here'")
     assert len(ledger) == 11

@@ -6,13 +6,16 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 from typer.main import get_command
 
 from flows.cli import app, run_cli
+from tests.generation.loopback import answering
 from warehouse.connection import open_warehouse, snapshot_path, work_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,6 +198,46 @@ def test_the_doctor_finds_this_machine_well(
     code, output, _ = run(capsys, "doctor", "--home", str(small_study_home))
     assert code == 0, output
     assert "PROBLEM" not in output
+
+
+def test_a_full_disk_is_one_sentence_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000))
+    code, _, error = run(capsys, "generate", "--home", str(tmp_path / "home"))
+    assert code == 1
+    assert "must have 32 MB free to start with, has 1.0 at" in error
+    assert error.count("\n") == 1
+
+
+def test_the_doctor_looks_at_the_language_models_of_a_study(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    study = tmp_path / "study.yml"
+    with answering(lambda _: (200, b"{}")) as url:
+        study.write_text(
+            "study_name: served\n"
+            "stories: [{path: stories.jsonl}]\n"
+            "decoding_strategies: [typical_0.95]\n"
+            "language_models:\n"
+            f"  - {{name: up, weights: it, endpoint: '{url}', endpoint_server: llama.cpp}}\n"
+            f"  - {{name: lost, weights: it, endpoint: '{url}/x', endpoint_server: llama.cpp}}\n"
+            f"  - {{name: narrow, weights: it, endpoint: '{url}', endpoint_server: vllm}}\n"
+            "  - {name: down, weights: it, endpoint: 'http://127.0.0.1:9/v1',"
+            " endpoint_server: llama.cpp}\n"
+            "  - {name: gone, weights: 'packaged:nothing'}\n"
+        )
+        code, output, _ = run(capsys, "doctor", str(study), "--home", str(tmp_path / "home"))
+    lines = {line.split(": ")[0]: line for line in output.splitlines()}
+    assert code == 1
+    assert (
+        "answers; log-probabilities kept as those of the unmodified"
+        in lines["ok      language model up"]
+    )
+    assert "answered 404" in lines["PROBLEM language model lost"]
+    assert "must be able to do typical_mass" in lines["PROBLEM language model narrow"]
+    assert "must answer, got ConnectError" in lines["PROBLEM language model down"]
+    assert "packaged model must be one of" in lines["PROBLEM language model gone"]
 
 
 def test_columns_that_share_a_name_are_both_shown(

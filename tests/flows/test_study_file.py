@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.language_models.errors import DecodingError
 from flows.settings import SettingsError, load_settings
 from flows.study import SMALL_STUDY, StudyError, StudySettings, load_study, settings_with
 
@@ -118,3 +119,53 @@ def test_the_home_option_wins_over_the_environment(
     monkeypatch.setenv("CALIBRARY_HOME", "/elsewhere")
     assert load_settings(tmp_path / "here").home == tmp_path / "here"
     assert load_settings().home == Path("/elsewhere")
+
+
+WRITERS = GOOD + "language_models: [{name: m, weights: w}]\ndecoding_strategies: [greedy]\n"
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "sentence"),
+    [
+        ("[greedy]", "[greedy, greedy]", "decoding strategy must have a name of its own, got 'gre"),
+        (
+            "w}]",
+            "w}, {name: m, weights: v}]",
+            "language model must have a name of its own, got 'm'",
+        ),
+        ("w}", "w, endpoint: 'http://'}", "must be http://HOST:PORT/v1"),
+        ("w}", "w, endpoint: 'http://h:99999/v1'}", "Port out of range"),
+        ("w}", "w, endpoint_server: vllm}", "endpoint_server says nothing without an endpoint"),
+        ("w}", "w, log_probabilities: none}", "log_probabilities says nothing without an endpoint"),
+        ("w}", "w, endpoint: 'http://h/v1', quantization: nf4}", "nothing at an endpoint"),
+        (
+            "[greedy]\n",
+            f"[greedy]\ngeneration: {{seed: {2**63}}}\n",
+            "generation.seed must be valid",
+        ),
+        (
+            "[greedy]\n",
+            "[greedy]\ngeneration: {samples_per_prompt: 10000000}\n",
+            "less than or equal",
+        ),
+    ],
+)
+def test_what_would_be_passed_over_or_mixed_up_is_refused(
+    tmp_path: Path, was: str, becomes: str, sentence: str
+) -> None:
+    assert load_study(study(tmp_path, WRITERS)).language_models
+    with pytest.raises(StudyError, match=sentence):
+        load_study(study(tmp_path, WRITERS.replace(was, becomes)))
+
+
+@pytest.mark.parametrize(
+    "parameters", ["sampling_temperature: 2.0", "top_k: 5", "top_k: 40, nucleus_mass: 0.9"]
+)
+def test_a_strategy_with_a_speaking_name_is_what_its_name_says(
+    tmp_path: Path, parameters: str
+) -> None:
+    changed = WRITERS.replace("[greedy]", f"[{{name: top_k_40, {parameters}}}]")
+    with pytest.raises(DecodingError, match="called top_k_40 must be what that name says"):
+        load_study(study(tmp_path, changed)).decoding_strategies[0].strategy()
+    spelled_out = WRITERS.replace("[greedy]", "[{name: top_k_40, top_k: 40}]")
+    assert load_study(study(tmp_path, spelled_out)).decoding_strategies[0].strategy().top_k == 40

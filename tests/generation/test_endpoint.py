@@ -26,6 +26,7 @@ from flows.language_models.strategies import GCV_STRATEGY_NAMES, strategy_named
 from flows.language_models.templates import choose_template
 from flows.settings import Settings
 from tests.generation.conftest import PROMPTS, MakeStudy
+from tests.generation.loopback import line_to
 from tests.language_models.tiny_language_model import tiny_language_model
 from udfs.identity import content_id
 from warehouse.connection import open_warehouse, work_path
@@ -41,16 +42,16 @@ pytestmark = [
 LIMITS = GenerationLimits(8)
 
 
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Serve the weights in *folder* with the server of transformers, in a process of its own."""
+@pytest.fixture(scope="module")
+def port(tiny_folder: Path) -> Iterator[int]:
+    """The server of transformers with the tiny weights, in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
     program = Path(sys.executable).with_name("transformers")
     process = subprocess.Popen(
-        [program, "serve", str(folder), *options],
+        [program, "serve", str(tiny_folder), *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
@@ -62,16 +63,15 @@ def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
                 if httpx.get(f"http://127.0.0.1:{port}/health", timeout=2).status_code == 200:
                     break
             time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1", process
+        yield port
     finally:
         process.kill()
         process.wait(timeout=60)
 
 
-@pytest.fixture(scope="module")
-def server(tiny_folder: Path) -> Iterator[str]:
-    with served(tiny_folder) as (url, _):
-        yield url
+@pytest.fixture
+def server(port: int) -> str:
+    return f"http://127.0.0.1:{port}/v1"
 
 
 def endpoint(url: str, folder: Path) -> CompletionsEndpoint:
@@ -117,40 +117,36 @@ def test_an_endpoint_that_dies_midway_is_one_sentence_and_the_next_start_goes_on
     make_study: MakeStudy,
     tiny_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    server: str,
+    port: int,
 ) -> None:
     monkeypatch.setattr(generate_module.generate_batch, "retry_delay_seconds", [0.1, 0.1, 0.1])
 
-    def study(url: str) -> Path:
+    def study(port: int) -> Path:
         model = {
             "name": "served",
             "weights": str(tiny_folder),
-            "endpoint": url,
+            "endpoint": f"http://127.0.0.1:{port}/v1",
             "endpoint_server": "transformers",
         }
-        return make_study(
-            language_models=[model], decoding_strategies=["temperature_1.2", "greedy"]
-        )
+        return make_study(language_models=[model], decoding_strategies=["temperature_1.2"])
 
-    with served(tiny_folder) as (url, process):
-        first = study(url)
-        text = first.read_text()
-        first.write_text(text.replace("- greedy\n", ""))
-        generate_study(settings, first)
-        process.kill()
-        process.wait(timeout=60)
-        first.write_text(text)
-        with pytest.raises(EndpointUnavailableError, match="start the server and run again"):
-            generate_study(settings, first)
+    # Two batches of four stories, each over as many connections at most, and one that is cut off.
+    with (
+        line_to(port, exchanges=9) as cut_off,
+        pytest.raises(EndpointUnavailableError, match="start the server and run again"),
+    ):
+        generate_study(settings, study(cut_off))
+    asked = 3 * len(PROMPTS)
     with open_warehouse(work_path(settings.home), read_only=True) as connection:
         rows = connection.execute(
-            "select decoding_strategy_name, count(*) from raw.stories "
-            "where story_kind = 'generated' group by 1"
+            "select status, stop_reason is null, text_id is null, count(*) from raw.stories "
+            "where story_kind = 'generated' group by all"
         ).fetchall()
-    assert rows == [("temperature_1.2", 3 * len(PROMPTS))]
-    report = generate_study(settings, study(server))
+    assert sum(row[-1] for row in rows) in range(8, asked)
+    assert not any(is_missing for row in rows for is_missing in row[1:3])
     # At another port it is the same language model: only what was missing is asked for.
-    assert sum(report.status_counts.values()) == 3 * len(PROMPTS)
+    report = generate_study(settings, study(port))
+    assert sum(report.status_counts.values()) == asked - sum(row[-1] for row in rows)
 
 
 def test_an_address_that_is_no_completions_endpoint_is_refused(
@@ -170,3 +166,5 @@ def test_what_a_server_does_by_default_is_switched_off() -> None:
     sent = server_options("llama.cpp", strategy_named("temperature_0.7"))
     assert (sent["top_k"], sent["top_p"], sent["min_p"]) == (0, 1.0, 0.0)
     assert (sent["typical_p"], sent["repeat_penalty"], sent["temperature"]) == (1.0, 1.0, 0.7)
+    # Whatever its own command line says, it has no other sampler, and the temperature comes first.
+    assert sent["samplers"] == ["temperature", "top_k", "top_p", "typ_p"]

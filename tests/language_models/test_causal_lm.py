@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import AddedToken
 from torch import nn
 
 from flows.language_models.causal_lm import load_causal_lm, resolve_causal_lm
@@ -19,6 +20,7 @@ from flows.language_models.samples import GeneratedSample, GenerationLimits, Sam
 from flows.language_models.strategies import strategy_named
 from flows.language_models.templates import PLAIN_FRAME, choose_template
 from tests.language_models.tiny_language_model import (
+    BOS,
     CHAT_TEMPLATE,
     EOS,
     WORDS,
@@ -252,6 +254,25 @@ def test_a_framed_prompt_has_one_begin_token(chat_template: str) -> None:
         framed = choose_template(tokenizer, choice, "the test").framed(SHORT)
         assert framed[0] == tokenizer.bos_token_id
         assert framed.count(tokenizer.bos_token_id) == 1
+
+
+@pytest.mark.parametrize("spelled", [EOS, BOS])
+def test_a_prompt_that_spells_out_a_special_token_fails_alone(spelled: str) -> None:
+    """Outside text is no markup: it could end the turn that it stands in."""
+    samples = tiny_language_model().write(
+        requests(f"w1 {spelled} w2", SHORT, samples=1), strategy_named("greedy"), LIMITS
+    )
+    assert samples[0].text is None
+    assert repr(spelled) in (samples[0].failure or "")
+    assert samples[1].text is not None
+
+
+def test_a_special_token_without_a_name_is_one_too() -> None:
+    tokenizer = tiny_tokenizer()
+    template = choose_template(tokenizer, "plain", "the test")
+    assert template.refusal("w1 <turn> w2") is None
+    tokenizer.add_tokens([AddedToken("<turn>", special=True)])
+    assert "'<turn>'" in (template.refusal("w1 <turn> w2") or "")
 
 
 def test_chatting_without_a_template_is_refused_and_auto_falls_back_to_the_frame() -> None:

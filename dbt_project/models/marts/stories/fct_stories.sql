@@ -99,6 +99,13 @@ fct_stories as (
         stories.padded_token_count,
         stories.failure,
         story_tokens_averaged.scored_token_count,
+        coalesce(
+            story_tokens_averaged.token_probability_status,
+            case
+                when stories.language_model_id is not null and stories.story_status != 'failed'
+                    then 'not_given'
+            end
+        ) as token_probability_status,
         story_tokens_averaged.mean_confidence,
         story_tokens_averaged.log_loss_nats,
         story_tokens_averaged.mean_sampling_confidence,
