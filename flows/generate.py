@@ -28,6 +28,7 @@ from flows.generation_plan import (
     register,
 )
 from flows.generation_rows import SampleRows, sample_rows
+from flows.language_models.completions_endpoint import STOP_ASKING
 from flows.language_models.errors import EndpointUnavailableError
 from flows.language_models.samples import SampleRequest
 from flows.measure import UnknownStudyError, task_runner
@@ -148,7 +149,12 @@ def generate(home: str, study_path: str) -> GenerateReport:
                 register(connection, source, grid.prompts)
             if batches:
                 run.begin()
-                counts += _generate_source(connection, settings, source, batches)
+                STOP_ASKING.clear()
+                try:
+                    counts += _generate_source(connection, settings, source, batches)
+                except BaseException:
+                    STOP_ASKING.set()
+                    raise
                 checkpoint(connection)
         run.end("done", f"generated {sum(counts.values()):,} stories")
     return GenerateReport(study.study_name, dict(counts), grid.notes)

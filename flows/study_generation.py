@@ -80,8 +80,8 @@ class LanguageModelChoice(StrictModel):
         weights = self.weights or (ready.weights if ready is not None else None)
         if weights is None:
             raise LanguageModelError(
-                "a language model must have weights or be one of "
-                f"{', '.join(READY_MADE)}, got the name {self.name!r} alone."
+                "a language model must have weights (with an endpoint, the name it is served by) "
+                f"or be one of {', '.join(READY_MADE)}, got the name {self.name!r} alone."
             )
         default = ready.template if ready is not None and self.weights is None else "auto"
         return LanguageModelEntry(

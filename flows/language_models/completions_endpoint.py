@@ -8,9 +8,10 @@ whether the same seed gives the same story again is the server's promise, not ou
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -35,8 +36,18 @@ from flows.language_models.strategies import DecodingStrategy
 from flows.language_models.templates import Template
 from udfs.packaged_models import first_sentence
 
-TIMEOUT = httpx.Timeout(600.0, connect=10.0)
-"""Seconds: a busy server keeps a story waiting for minutes; one that is down never connects."""
+TIMEOUT = httpx.Timeout(600.0, connect=10.0, pool=None)
+"""Seconds: a busy server keeps a story waiting for minutes; one that is down never connects.
+Stories beyond the batch wait for one of its connections however long that takes.
+"""
+
+STOP_ASKING = threading.Event()
+"""Set by whoever was interrupted while a server is asked: answers on their way are given up. A
+thread that waits for a server cannot be ended from outside, and Ctrl-C would wait with it.
+"""
+
+_LOOK_SECONDS = 0.2
+"""How often a waiting writer looks for `STOP_ASKING`."""
 
 SEED_BITS = 31
 """Servers keep seeds in signed 32-bit numbers."""
@@ -98,19 +109,34 @@ class CompletionsEndpoint:
             The server cannot be held to the strategy, or refuses the request.
         """
         options = server_options(self._entry.endpoint_server, strategy, self._definition)
-        with (
-            httpx.Client(timeout=TIMEOUT) as client,
-            ThreadPoolExecutor(self._batch_size) as pool,
-        ):
-            waiting = [
-                pool.submit(self._ask, client, request, options, limits, len(requests))
-                for request in requests
-            ]
-            return [answer.result() for answer in waiting]
+        return asyncio.run(self._ask_all(requests, options, limits))
 
-    def _ask(
+    async def _ask_all(
+        self, requests: Sequence[SampleRequest], options: dict[str, Any], limits: GenerationLimits
+    ) -> list[GeneratedSample]:
+        at_once = httpx.Limits(max_connections=self._batch_size)
+        async with httpx.AsyncClient(timeout=TIMEOUT, limits=at_once) as client:
+            tasks = [
+                asyncio.create_task(self._ask(client, each, options, limits, len(requests)))
+                for each in requests
+            ]
+            asked = asyncio.gather(*tasks)
+            try:
+                while not asked.done():
+                    await asyncio.wait([asked], timeout=_LOOK_SECONDS)
+                    if STOP_ASKING.is_set() and not asked.done():
+                        raise EndpointError(
+                            f"the endpoint {self._entry.endpoint} was given up, interrupted while "
+                            "it was asked; run again: what was finished is kept."
+                        )
+                return asked.result()
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _ask(
         self,
-        client: httpx.Client,
+        client: httpx.AsyncClient,
         request: SampleRequest,
         options: dict[str, Any],
         limits: GenerationLimits,
@@ -128,7 +154,7 @@ class CompletionsEndpoint:
         }
         started = time.perf_counter()
         try:
-            answer = client.post(self._url, json=body)
+            answer = await client.post(self._url, json=body)
         except httpx.HTTPError as error:
             raise EndpointUnavailableError(
                 f"the endpoint {self._entry.endpoint} must answer, got "

@@ -119,6 +119,28 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
         released.set()
 
 
+def test_ctrl_c_gives_up_a_server_that_keeps_silent() -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    def answer(_: dict[str, Any]) -> tuple[int, bytes]:
+        asked.set()
+        released.wait(timeout=30)
+        return 200, json.dumps(GOOD).encode()
+
+    interruption = threading.Thread(
+        target=lambda: asked.wait(timeout=30) and completions_endpoint.STOP_ASKING.set()
+    )
+    interruption.start()
+    try:
+        with pytest.raises(EndpointError, match="was given up, interrupted while it was asked"):
+            ask(answer, count=2)
+        assert not released.is_set()
+    finally:
+        completions_endpoint.STOP_ASKING.clear()
+        released.set()
+        interruption.join()
+
+
 def test_a_prompt_reaches_the_server_as_it_is() -> None:
     seen: list[dict[str, Any]] = []
 
