@@ -120,19 +120,24 @@ class CompletionsEndpoint:
                 asyncio.create_task(self._ask(client, each, options, limits, len(requests)))
                 for each in requests
             ]
-            asked = asyncio.gather(*tasks)
+            pending = set(tasks)
             try:
-                while not asked.done():
-                    await asyncio.wait([asked], timeout=_LOOK_SECONDS)
-                    if STOP_ASKING.is_set() and not asked.done():
+                while pending:
+                    done, pending = await asyncio.wait(
+                        pending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_EXCEPTION
+                    )
+                    for task in done:
+                        task.result()
+                    if pending and STOP_ASKING.is_set():
                         raise EndpointError(
                             f"the endpoint {self._entry.endpoint} was given up, interrupted while "
                             "it was asked; run again: what was finished is kept."
                         )
-                return asked.result()
+                return [task.result() for task in tasks]
             finally:
                 for task in tasks:
                     task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _ask(
         self,

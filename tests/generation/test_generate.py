@@ -155,7 +155,10 @@ def test_a_prompt_that_does_not_fit_is_a_failed_row_with_a_sentence(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"language_models": ["nobody"]}, "must have weights or be one of"),
+        (
+            {"language_models": ["nobody"]},
+            "must have weights (with an endpoint, the name it is served by)",
+        ),
         (
             {"language_models": [{"name": "tiny", "weights": "packaged:nothing"}]},
             "packaged model must be one of",
