@@ -26,6 +26,7 @@ from flows.entry import INTERRUPTED
 from flows.ingest_commands import ingest_app
 from flows.prefect_server import end_orphaned_servers
 from flows.query import QueryFormat, answer, write_answer, write_parquet
+from flows.run_changes import LEAST_UNITS, compare_publications
 from flows.settings import prepare_home
 from flows.study import SMALL_STUDY, load_study
 from udfs.errors import CalibraryError
@@ -262,13 +263,12 @@ def compare_command(
             min=0,
             help="Units that a figure must move by to be shown: standard deviations of noise.",
         ),
-    ] = 2.0,
+    ] = LEAST_UNITS,
 ) -> None:
     """Show what moved since the publication before, in units of noise; fail where it drifted."""
     if study_file is not None and study:
         raise typer.BadParameter("give a study file or --study, not both.")
     from flows.drift import refuse_drift
-    from flows.run_changes import compare_publications
 
     checked = None if study_file is None else load_study(study_file)
     chosen = study if checked is None else [checked.study_name]

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from flows.cli import run_cli
+from flows.publish_marts import _settle_earlier_builds
 from flows.published_figures import record_figures
 from flows.settings import Settings
 from warehouse.connection import open_warehouse, snapshot_path, work_path
@@ -78,10 +79,11 @@ def home(tmp_path: Path) -> Path:
 
 
 def write_snapshot(home: Path, figures: list[dict[str, Any]], figure_set_id: str) -> None:
-    names = sorted(set(COMMON).union(*FIGURES)) + [
-        "story_source_name", "coordinate_frame", "axes", "noise_floor", "noise_sd",
-        "earlier_sample_count", "earlier_definition_json", "figure_set_id",
-    ]  # fmt: skip
+    names = [
+        *sorted(set(COMMON).union(*FIGURES)),
+        *("story_source_name", "coordinate_frame", "axes", "noise_floor", "noise_sd"),
+        *("earlier_sample_count", "earlier_definition_json", "figure_set_id"),
+    ]
     columns = ", ".join(f"{name} {column_type(name)}" for name in names)
     snapshot_path(home).unlink(missing_ok=True)
     with duckdb.connect(snapshot_path(home)) as connection:
@@ -247,7 +249,8 @@ def test_a_limit_that_can_hold_nothing_is_one_sentence(
 def recorded(home: Path) -> list[tuple[str, str, str]]:
     with open_warehouse(work_path(home), read_only=True) as connection:
         return connection.execute(
-            "select publication_id, figure_id, figure_set_id from raw.published_figures order by all"
+            "select publication_id, figure_id, figure_set_id from raw.published_figures"
+            " order by all"
         ).fetchall()
 
 
@@ -275,3 +278,20 @@ def test_a_publication_records_the_figures_it_is_the_first_to_show(home: Path) -
         for name, figures in (("p1", "a"), ("p3", "b"), ("p4", "a"))
         for figure in shown
     ]
+
+
+def test_a_process_killed_after_publishing_leaves_its_figures_to_the_next_build(home: Path) -> None:
+    with duckdb.connect(snapshot_path(home)) as connection:
+        connection.execute(
+            "create table marts.dim_publications as "
+            "select 'now' as publication_id, timestamp '2026-01-03' as published_at"
+        )
+    row = {"publication_id": "now", "published_at": BEFORE, "status": "building"}
+    filled = {"raw_state_id": "r", "build_code_id": "c", "package_versions_json": "{}"}
+    with open_warehouse(work_path(home)) as connection:
+        upsert(connection, publications, [row | filled])
+        _settle_earlier_builds(Settings(home=home), connection)
+        assert connection.execute("select status from raw.publications").fetchall() == [
+            ("published",)
+        ]
+    assert [figure for _, figure, _ in recorded(home)] == ["bins", "ece", "gap"]
