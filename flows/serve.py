@@ -30,7 +30,9 @@ ONE_AT_A_TIME = ConcurrencyLimitConfig(
 )
 
 
-@flow(name="scheduled-run", validate_parameters=False, persist_result=False)
+@flow(
+    name="scheduled-run", validate_parameters=False, persist_result=False, result_serializer="json"
+)
 def scheduled_run(home: str, study_path: str) -> None:
     """Run the study as `calibrary run` does, draw the report, and say in artifacts what came of it.
 

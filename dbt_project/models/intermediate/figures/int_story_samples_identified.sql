@@ -6,17 +6,48 @@ diversity_vectors as (
 
 ),
 
-story_sets as (
+stories as (
+
+    select * from {{ ref('fct_stories') }}
+
+),
+
+-- What people wrote is what is compared with; what a language model wrote is what is compared.
+human_text_lists as (
 
     select
         study_name,
+        prompt_id,
         story_source_name,
+        list(text_id order by text_id) as text_ids
+
+    from stories
+
+    where story_source_name = 'human' and is_measured
+
+    group by 1, 2, 3
+
+),
+
+story_sets as (
+
+    select
+        vectors.study_name,
+        vectors.story_source_name,
         {{ content_id([
-            'story_source_name', 'list(prompt_id order by prompt_id)',
-            'list(story_count order by prompt_id)'
+            'vectors.story_source_name',
+            'list(vectors.prompt_id order by vectors.prompt_id)',
+            'list(vectors.story_count order by vectors.prompt_id)',
+            'list(human_text_lists.text_ids order by vectors.prompt_id)'
         ]) }} as story_set_id
 
-    from diversity_vectors
+    from diversity_vectors as vectors
+
+    left join human_text_lists
+        on
+            vectors.study_name = human_text_lists.study_name
+            and vectors.prompt_id = human_text_lists.prompt_id
+            and vectors.story_source_name = human_text_lists.story_source_name
 
     group by 1, 2
 
