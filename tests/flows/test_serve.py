@@ -140,7 +140,7 @@ def assert_what_moved_is_told(study: Path, home: Path, capsys: pytest.CaptureFix
     # One story of people took the place of another: all that is compared with people has moved on.
     assert set(found["status_counts"]) == {"other_sample", "no_noise"}
     assert found["earlier_publication_id"]
-    limit = "{measure_name: centroid_distance, largest_change: 1e-9}"
+    limit = "{measure_name: centroid_distance, largest_change: 0.000000001}"
     study.write_text(f"{study.read_text()}drift_limits: [{limit}]\n")
     assert run_cli(["run", str(study), "--home", str(home)]) == 1
     output, errors = capsys.readouterr()
