@@ -26,8 +26,9 @@ from flows.entry import INTERRUPTED
 from flows.ingest_commands import ingest_app
 from flows.prefect_server import end_orphaned_servers
 from flows.query import QueryFormat, answer, write_answer, write_parquet
+from flows.run_changes import LEAST_UNITS, compare_publications
 from flows.settings import prepare_home
-from flows.study import SMALL_STUDY
+from flows.study import SMALL_STUDY, load_study
 from udfs.errors import CalibraryError
 
 app = typer.Typer(
@@ -75,10 +76,12 @@ def run_command(
     """Run a whole study: ingest, generate, measure, score, build, publish. Resumable."""
     prepare_home(context.settings)
     end_orphaned_servers(context.settings)
+    from flows.drift import refuse_drift
     from flows.run_study import run
 
     summary = run(context.settings, study)
     context.show(summary.as_record(), summary.as_text())
+    refuse_drift(context.settings.home, load_study(study))
 
 
 @app.command("serve")
@@ -237,6 +240,45 @@ def report_command(
 
     report = write_report(context.settings.home, study, output)
     context.show(report.as_record(), report.as_text())
+
+
+@app.command("compare")
+@with_global_options
+def compare_command(
+    context: CommandContext,
+    study_file: Annotated[
+        Path | None,
+        typer.Argument(help="Study file (YAML): only its study, held to its drift_limits."),
+    ] = None,
+    study: Annotated[
+        list[str] | None, typer.Option("--study", help="Only this study; again for more.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", help="Only this measure; again for more.")
+    ] = None,
+    moved_beyond: Annotated[
+        float,
+        typer.Option(
+            "--moved-beyond",
+            min=0,
+            help="Units that a figure must move by to be shown: standard deviations of noise.",
+        ),
+    ] = LEAST_UNITS,
+) -> None:
+    """Show what moved since the publication before, in units of noise; fail where it drifted."""
+    if study_file is not None and study:
+        raise typer.BadParameter("give a study file or --study, not both.")
+    from flows.drift import refuse_drift
+
+    checked = None if study_file is None else load_study(study_file)
+    chosen = study if checked is None else [checked.study_name]
+    found = compare_publications(context.settings.home, chosen, measure, moved_beyond)
+    context.show(
+        {"studies": [each.as_record() for each in found]},
+        "\n".join(each.as_text() for each in found) or "No study of this home has figures.",
+    )
+    if checked is not None:
+        refuse_drift(context.settings.home, checked)
 
 
 @app.command("docs")

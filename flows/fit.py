@@ -104,7 +104,7 @@ def _missing(
     return [each for each in planned if not is_registered(connection, each.scoring, each.documents)]
 
 
-@flow(name="fit", validate_parameters=False, persist_result=False)
+@flow(name="fit", validate_parameters=False, persist_result=False, result_serializer="json")
 def fit(home: str, study_path: str) -> FitReport:
     """Train and score what the study file asks for and the warehouse lacks."""
     settings = load_settings(Path(home))

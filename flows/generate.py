@@ -131,7 +131,7 @@ def is_generated(connection: duckdb.DuckDBPyConnection, settings: Settings, stud
     return _grid(connection, settings, study).is_done(connection)
 
 
-@flow(name="generate", validate_parameters=False, persist_result=False)
+@flow(name="generate", validate_parameters=False, persist_result=False, result_serializer="json")
 def generate(home: str, study_path: str) -> GenerateReport:
     """Generate what the study file at *study_path* asks for and the ledger lacks."""
     settings = load_settings(Path(home))

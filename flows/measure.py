@@ -110,7 +110,7 @@ def measure_studies(settings: Settings, only: str | None = None) -> MeasureRepor
     return MeasureReport(measured)
 
 
-@flow(name="measure", validate_parameters=False, persist_result=False)
+@flow(name="measure", validate_parameters=False, persist_result=False, result_serializer="json")
 def measure(home: str, study_name: str) -> dict[str, int]:
     """Measure what *study_name* lacks and return the count of rows per feature."""
     settings = load_settings(Path(home))

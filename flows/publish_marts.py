@@ -11,6 +11,7 @@ import duckdb
 from flows.build import BuiltRelation, build_marts
 from flows.progress import REPORTER
 from flows.provenance import build_code_id, code_commit, package_versions_json
+from flows.published_figures import record_figures
 from flows.run_log import recorded_run
 from flows.settings import Settings
 from udfs.errors import CalibraryError
@@ -108,7 +109,7 @@ def build_and_publish(settings: Settings) -> BuildReport:
                 _record(connection, started_at, "interrupted", type(error).__name__)
         raise
     with open_warehouse(path) as connection:
-        _mark_published(connection, publication_id)
+        _mark_published(settings, connection, publication_id)
         _record(connection, started_at, "done", f"{len(relations)} tables published")
     return BuildReport(True, str(target), relations)
 
@@ -163,7 +164,7 @@ def _settle_earlier_builds(settings: Settings, connection: duckdb.DuckDBPyConnec
     """
     published = _published_id(settings)
     if published is not None:
-        _mark_published(connection, published)
+        _mark_published(settings, connection, published)
     killed = connection.execute(
         "select published_at from raw.publications where status = 'building'"
     ).fetchall()
@@ -172,7 +173,14 @@ def _settle_earlier_builds(settings: Settings, connection: duckdb.DuckDBPyConnec
     connection.execute("delete from raw.publications where status = 'building'")
 
 
-def _mark_published(connection: duckdb.DuckDBPyConnection, publication_id: str) -> None:
+def _mark_published(
+    settings: Settings, connection: duckdb.DuckDBPyConnection, publication_id: str
+) -> None:
+    """Say that *publication_id* is the snapshot, and keep its figures for the next to compare with.
+
+    The figures come first: a kill between the two is made good by `_settle_earlier_builds`.
+    """
+    record_figures(settings, connection, publication_id)
     connection.execute(
         "update raw.publications set status = 'published' where publication_id = $publication_id",
         {"publication_id": publication_id},

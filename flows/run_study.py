@@ -121,7 +121,7 @@ _ingest = task(name="ingest", cache_policy=NO_CACHE, persist_result=False)(inges
 _build = task(name="build", cache_policy=NO_CACHE, persist_result=False)(build_and_publish)
 
 
-@flow(name="run-study", validate_parameters=False, persist_result=False)
+@flow(name="run-study", validate_parameters=False, persist_result=False, result_serializer="json")
 def run_study(home: str, study_path: str) -> RunSummary:
     """Ingest, generate, measure, score, fit, build and publish the study at *study_path*."""
     settings = load_settings(Path(home))

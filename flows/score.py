@@ -161,7 +161,7 @@ def is_scored(connection: duckdb.DuckDBPyConnection, settings: Settings, study: 
     return _work(connection, settings, request_of(study)).is_done(connection)
 
 
-@flow(name="score", validate_parameters=False, persist_result=False)
+@flow(name="score", validate_parameters=False, persist_result=False, result_serializer="json")
 def score(home: str, request: ScoringRequest) -> ScoreReport:
     """Score what *request* asks for and the warehouse lacks."""
     settings = load_settings(Path(home))

@@ -17,6 +17,8 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.schedules import Cron
 from pydantic import ValidationError
 
+from flows.drift import refuse_drift
+from flows.report.write import PAGE_NAME, write_report
 from flows.run_study import STAGES, RunSummary, run
 from flows.settings import Settings, load_settings
 from flows.study import StudyError, load_study
@@ -28,31 +30,43 @@ ONE_AT_A_TIME = ConcurrencyLimitConfig(
 )
 
 
-@flow(name="scheduled-run", validate_parameters=False, persist_result=False)
+@flow(
+    name="scheduled-run", validate_parameters=False, persist_result=False, result_serializer="json"
+)
 def scheduled_run(home: str, study_path: str) -> None:
-    """Run the study as `calibrary run` does, and leave an artifact that says what came of it.
+    """Run the study as `calibrary run` does, draw the report, and say in artifacts what came of it.
+
+    One artifact has what each stage did, or why the run failed; the other leads to the report.
 
     Raises
     ------
     CalibraryError
-        The run failed. The artifact has the sentence; the snapshot is the one before.
+        The run failed, or the study drifted beyond its limits. The artifact has the sentence; only
+        where it drifted, the snapshot is a new one.
     """
     settings = load_settings(Path(home))
-    study_name = load_study(Path(study_path)).study_name
+    study = load_study(Path(study_path))
+    key, name = artifact_key(study.study_name), study.study_name
     try:
         summary = run(settings, Path(study_path))
+        create_table_artifact(
+            key=key,
+            table=summary_rows(summary),
+            description=f"{name}: {_snapshot_sentence(settings)}",
+        )
+        create_markdown_artifact(
+            key=f"report-{key}",
+            markdown=report_markdown(_current_report(settings)),
+            description=f"{name}: the report of all studies of this home.",
+        )
+        refuse_drift(settings.home, study)
     except CalibraryError as error:
         create_markdown_artifact(
-            key=artifact_key(study_name),
+            key=key,
             markdown=f"**Failed:** {_plain(str(error))}\n\n{_snapshot_sentence(settings)}",
-            description=f"{study_name}: the run failed.",
+            description=f"{name}: the run failed.",
         )
         raise
-    create_table_artifact(
-        key=artifact_key(study_name),
-        table=summary_rows(summary),
-        description=f"{study_name}: {_snapshot_sentence(settings)}",
-    )
 
 
 def serve_study(settings: Settings, study_path: Path) -> None:
@@ -105,6 +119,23 @@ def summary_rows(summary: RunSummary) -> list[dict[str, str]]:
         }
         for name, report in found
     ]
+
+
+def report_markdown(page: Path) -> str:
+    """Return a link to the report at *page* as Markdown, and its path as text beside it.
+
+    A browser may refuse to open a file from a page of a server; the path can be copied.
+    """
+    return f"[Open the report]({page.absolute().as_uri()}): {_plain(str(page))}"
+
+
+def _current_report(settings: Settings) -> Path:
+    """Return the page of the published snapshot, drawn anew where it is older."""
+    snapshot = snapshot_path(settings.home)
+    page = snapshot.with_name(PAGE_NAME)
+    if page.exists() and page.stat().st_mtime_ns >= snapshot.stat().st_mtime_ns:
+        return page
+    return write_report(settings.home).page
 
 
 def _snapshot_sentence(settings: Settings) -> str:

@@ -20,6 +20,7 @@ from flows.corpora.layouts import (
     VectorsLayout,
 )
 from flows.strict_model import StrictModel
+from flows.study_drift import DriftLimit
 from flows.study_generation import (
     GenerationSettings,
     LanguageModelChoice,
@@ -117,6 +118,8 @@ class Study(StrictModel):
     generation: GenerationSettings = GenerationSettings()
     scoring: ScoringSettings = ScoringSettings()
     schedule: ScheduleSettings | None = None
+    drift_limits: tuple[DriftLimit, ...] = ()
+    """How far figures may move between two publications before a run fails."""
     settings: StudySettings
     folder: Path
     """Folder of the study file: relative paths start there."""
@@ -161,6 +164,7 @@ INPUT_KEYS = frozenset(
         "generation",
         "scoring",
         "schedule",
+        "drift_limits",
         "synthetic_filings",
         *LAYOUTS,
         *CHOICES,
@@ -206,6 +210,7 @@ def load_study(path: Path) -> Study:
     inputs = {key: value for key, value in document.items() if key not in SETTING_KEYS}
     inputs |= {section: _layouts(path, section, document.get(section, [])) for section in LAYOUTS}
     inputs |= {section: _choices(path, section, document.get(section, [])) for section in CHOICES}
+    inputs |= {"drift_limits": _drift_limits(path, document.get("drift_limits", []))}
     try:
         settings = StudySettings(
             study_name=document.get("study_name", ""), study_file_name=path.name, **chosen
@@ -304,6 +309,14 @@ def _choices(path: Path, section: str, entries: object) -> tuple[dict[str, Any],
     listed = _mappings(path, section, "name", given)
     for entry in listed:
         _refuse_unknown_keys(entry, frozenset(CHOICES[section].model_fields), f"{path}, {section}")
+    return listed
+
+
+def _drift_limits(path: Path, entries: object) -> tuple[dict[str, Any], ...]:
+    """Return the limits that the study sets, keys checked."""
+    listed = _mappings(path, "drift_limits", "measure_name", entries)
+    for entry in listed:
+        _refuse_unknown_keys(entry, frozenset(DriftLimit.model_fields), f"{path}, drift_limits")
     return listed
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
 from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb import DuckDBPyConnection
 
 from udfs.registry import register_all
 from udfs.sketch_macros import create_sketch_macros
+from udfs.udf_versions import udf_versions
 
 
 class Plugin(BasePlugin):  # type: ignore[misc]
@@ -16,3 +21,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]
         """Create the functions on *conn*, and the sketch macros in its file."""
         register_all(conn)
         create_sketch_macros(conn)
+
+    def load(self, source_config: Any) -> pa.Table:  # noqa: ARG002 - dbt-duckdb's signature
+        """Return the rows of the source ``udfs.registered``: one per UDF, see `udf_versions`."""
+        return pa.Table.from_pylist([asdict(version) for version in udf_versions()])

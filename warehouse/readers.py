@@ -16,11 +16,18 @@ import pyarrow as pa
 import sqlalchemy as sa
 from duckdb_sqlalchemy import Dialect
 
-from warehouse.schema import ingests, metadata, publications, runs, schema_versions
+from warehouse.schema import (
+    ingests,
+    metadata,
+    publications,
+    published_figures,
+    runs,
+    schema_versions,
+)
 
 _DIALECT = Dialect(paramstyle="numeric_dollar")
 
-_JOURNALS = (runs, publications, schema_versions)
+_JOURNALS = (runs, publications, published_figures, schema_versions)
 """Tables that say what was done and when: they grow while the data stay the same."""
 
 _TIMES = frozenset({ingests.c.started_at, ingests.c.finished_at})
@@ -54,9 +61,10 @@ def raw_state_id(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the fingerprint of the raw rows: equal rows give an equal id, in whatever order.
 
     Per table the count of rows and the sum and exclusive or of their 64-bit hashes, over every
-    table except ``runs``, ``publications`` and ``schema_versions`` and every column that says
-    *what* and not *when*; the SHA-256 of these, cut to 32 hexadecimal digits. DuckDB's ``hash``
-    may change between its releases, and the marts are then built once more than needed.
+    table except ``runs``, ``publications``, ``published_figures`` and ``schema_versions`` and every
+    column that says *what* and not *when*; the SHA-256 of these, cut to 32 hexadecimal digits.
+    DuckDB's ``hash`` may change between its releases, and the marts are then built once more than
+    needed.
     """
     prints = {}
     for table in metadata.sorted_tables:

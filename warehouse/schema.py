@@ -17,6 +17,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from warehouse.tables.columns import RAW_SCHEMA, metadata
+from warehouse.tables.figures import published_figures
 from warehouse.tables.generation import (
     decoding_strategies,
     generation_requests,
@@ -74,6 +75,7 @@ __all__ = [
     "other_prompt_ids",
     "prompts",
     "publications",
+    "published_figures",
     "rejects",
     "runs",
     "schema_versions",
@@ -93,7 +95,7 @@ __all__ = [
     "trained_language_models",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of the tables; raised together with a step in `warehouse.migrations`."""
 
 _ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import made_once
 from tests.dbt.raw_studies import (
     all_studies,
+    earlier_publication,
     feature_rows,
 )
 from tests.dbt.trained_study import write_trained_study
@@ -63,6 +64,7 @@ def write_studies(work_file: Path, *, is_reversed: bool = False) -> None:
     with open_warehouse(work_file) as connection:
         for rows in all_studies():
             rows.write(connection, is_reversed=is_reversed)
+        earlier_publication().write(connection, is_reversed=is_reversed)
         write_trained_study(connection)
         texts = dict(connection.execute("select text_id, text from raw.texts").fetchall())
         studies = connection.execute("select study_name from raw.studies").fetchall()

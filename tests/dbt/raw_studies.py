@@ -423,3 +423,48 @@ def all_studies() -> list[RawRows]:
         imported_study(rng),
         written_here_study(rng),
     ]
+
+
+def earlier_publication() -> RawRows:
+    """A publication of the imported forecasts: one figure as now, one of other bins, one gone."""
+    rows = RawRows()
+    rows.add(
+        "publications",
+        {
+            "publication_id": "earlier",
+            "published_at": NOW,
+            "raw_state_id": "earlier",
+            "build_code_id": "earlier",
+            "package_versions_json": "{}",
+            "status": "published",
+        },
+    )
+    for measure_name, binning, language_model_name, bin_count in (
+        ("accuracy", None, "classifier", "null"),
+        ("ece_plugin", "equal_width", "classifier", "10"),
+        ("accuracy", None, "retired", "null"),
+    ):
+        kind = "token_mean" if binning is None else "calibration_error"
+        subject = ("imported", language_model_name, binning, None, None, None)
+        rows.add(
+            "published_figures",
+            {
+                "publication_id": "earlier",
+                "figure_id": content_id("imported", kind, measure_name, *subject),
+                "study_name": "imported",
+                "figure_set_id": "earlier",
+                "figure_kind": kind,
+                "measure_name": measure_name,
+                "test_set_name": "imported",
+                "language_model_name": language_model_name,
+                "binning": binning,
+                "figure_value": 0.5,
+                "noise_sd": 0.25,
+                "noise_kind": "document_bootstrap",
+                "sample_count": 7,
+                "sample_id": "seven tokens",
+                "definition_json": f'{{"definition_version":"1","bin_count":{bin_count},'
+                '"window_tokens":null,"overlap_tokens":null}',
+            },
+        )
+    return rows

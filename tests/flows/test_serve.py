@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import json
 import os
 import shutil
 import signal
@@ -16,10 +18,13 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from flows.cli import run_cli
-from flows.study import SMALL_STUDY
+from flows.study import SMALL_STUDY, load_study
 from warehouse.connection import snapshot_path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -80,7 +85,10 @@ def ended_runs(environment: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
-    small_study_home: Path, tmp_path: Path, server: dict[str, str]
+    small_study_home: Path,
+    tmp_path: Path,
+    server: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     study = tmp_path / "study" / "small_study.yml"
     shutil.copytree(SMALL_STUDY.parent, study.parent)
@@ -88,7 +96,7 @@ def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
     stories = study.parent / "small_study" / "stories.jsonl"
     whole = stories.read_text(encoding="utf-8")
     stories.write_text(whole + "{no json}\n", encoding="utf-8")
-    home = tmp_path / "home"
+    home = tmp_path / "home & co"
     shutil.copytree(small_study_home, home)
     before = snapshot_path(home).read_bytes()
     serving = subprocess.Popen(
@@ -111,9 +119,33 @@ def test_a_failed_tick_keeps_the_snapshot_and_the_next_one_takes_up_what_is_new(
         done = wait_for(lambda: ended_runs(server)[1:], 400)[0]
         assert done["state_type"] == "COMPLETED"
         assert snapshot_path(home).read_bytes() != before
+        report = home / "report.html"
+        keyed = {each["key"]: each for each in ask(server, "artifacts") if each["key"]}
+        link = keyed["report-run-small-study"]
+        assert f"]({tmp_path.as_uri()}/home%20%26%20co/report.html)" in link["data"]
+        assert report.stat().st_mtime >= snapshot_path(home).stat().st_mtime
     finally:
         serving.send_signal(signal.SIGINT)
         serving.communicate(timeout=60)
+    # Of a failed flow Prefect keeps the exception, whatever it is told: as text, never as a pickle.
+    kept = [path for path in (tmp_path / "prefect" / "storage").rglob("*") if path.is_file()]
+    assert all("__exc_type__" in json.loads(path.read_bytes()) for path in kept)
+    assert_what_moved_is_told(study, home, capsys)
+
+
+def assert_what_moved_is_told(study: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both publications of *home* are compared, and a run that drifted fails though it is done."""
+    assert run_cli(["compare", str(study), "--json", "--home", str(home)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["studies"]
+    # One story of people took the place of another: all that is compared with people has moved on.
+    assert set(found["status_counts"]) == {"other_sample", "no_noise"}
+    assert found["earlier_publication_id"]
+    limit = "{measure_name: centroid_distance, largest_change: 0.000000001}"
+    study.write_text(f"{study.read_text()}drift_limits: [{limit}]\n")
+    assert run_cli(["run", str(study), "--home", str(home)]) == 1
+    output, errors = capsys.readouterr()
+    assert "nothing new; the published snapshot is current" in output
+    assert "must stay within its drift_limits" in errors
 
 
 @pytest.mark.parametrize(
@@ -137,3 +169,48 @@ def test_a_schedule_that_is_none_is_one_sentence(
     errors = capsys.readouterr().err
     assert sentence in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_the_deployment_names_a_flow_that_takes_its_parameters() -> None:
+    """Deploying it and a worker's run were tried by hand; what it names must stay there."""
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig
+    from prefect.client.schemas.schedules import CronSchedule
+    from prefect.flows import load_flow_from_entrypoint
+
+    from flows.serve import ONE_AT_A_TIME
+
+    described = yaml.safe_load((CHECKOUT / "prefect.yaml").read_text(encoding="utf-8"))
+    (deployment,) = described["deployments"]
+    path, name = deployment["entrypoint"].split(":")
+    flow = load_flow_from_entrypoint(f"{CHECKOUT / path}:{name}")
+    given = deployment["parameters"]
+    inspect.signature(flow.fn).bind(**given)
+    assert load_study(CHECKOUT / given["study_path"]).study_name == deployment["name"]
+    assert ConcurrencyLimitConfig(**deployment["concurrency_limit"]) == ONE_AT_A_TIME
+    for schedule in deployment["schedules"]:
+        CronSchedule(**schedule)
+
+
+@pytest.mark.parametrize("name", ["report.html", "<b>&(x) [y](z).html", "ein `Name`.html"])
+def test_the_link_to_the_report_holds_no_markup_of_its_path(name: str) -> None:
+    from flows.serve import report_markdown
+
+    page = Path("/tmp") / name  # noqa: S108 - nothing is written
+    text = report_markdown(page)
+    link, shown = text.split(": `")
+    assert link.startswith("[Open the report](file:///tmp/")
+    assert not set(link.removeprefix("[Open the report](").removesuffix(")")) & set('<>&()[]`" ')
+    assert shown.count("`") == 1
+    assert shown.endswith("`")
+
+
+def test_no_flow_keeps_results_or_pickles() -> None:
+    from flows.fit import fit
+    from flows.generate import generate
+    from flows.measure import measure
+    from flows.run_study import run_study
+    from flows.score import score
+    from flows.serve import scheduled_run
+
+    for flow in (fit, generate, measure, run_study, score, scheduled_run):
+        assert (flow.persist_result, flow.result_serializer) == (False, "json"), flow.name
