@@ -93,7 +93,7 @@ __all__ = [
     "trained_language_models",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of the tables; raised together with a step in `warehouse.migrations`."""
 
 _ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {
