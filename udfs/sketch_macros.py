@@ -2,8 +2,8 @@
 
 They are stored in the file, work on a plain read-only connection without Python, and go along with
 ``COPY FROM DATABASE``. Each stands on its own, so a file attached under any name answers
-``name.confidence_at(1.3)``. The formulas are those of `udfs.temperature_sketch`; they read sketches as
-stored, in the units of `udfs.stored_sketches`, or means of such.
+``name.confidence_at(1.3)``. The formulas are those of `udfs.temperature_sketch`; they read sketches
+as stored, in the units of `udfs.stored_sketches`, or means of such.
 """
 
 from __future__ import annotations

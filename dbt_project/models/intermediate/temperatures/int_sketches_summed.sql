@@ -6,8 +6,8 @@ binned_tokens as (
 
 ),
 
--- The mean log loss needs the mean sketch only. Sketches are stored in whole units; log-probabilities
--- are summed in units of 2^-40.
+-- The mean log loss needs the mean sketch only. Sketches are stored in whole units;
+-- log-probabilities are summed in units of 2^-40.
 sketches_summed as (
 
     select
