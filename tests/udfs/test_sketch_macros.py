@@ -191,7 +191,7 @@ def test_creating_the_macros_again_changes_nothing(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "again.duckdb") as connection:
         for _ in range(2):
             create_sketch_macros(connection)
-        one_nat = [2**18, *[0] * 15]
+        one_nat = [2**17, *[0] * 15]
         value = f"select log_loss_at(2, {one_nat}, ln(0.25))"
         (found,) = connection.execute(value).fetchone() or ()
     assert found == 1.0 - math.log(0.25) / 2

@@ -65,10 +65,10 @@ def test_storing_moves_log_z_and_entropy_by_less_than_is_said(
     sketches: np.ndarray, temperature: float
 ) -> None:
     missed = through_storage(sketches) - sketches
-    assert np.abs(log_partition_at(temperature, missed)).max() < 4.8e-6
-    assert np.abs(entropy_at(temperature, missed)).max() < 2.3e-5
+    assert np.abs(log_partition_at(temperature, missed)).max() < 9.6e-6
+    assert np.abs(entropy_at(temperature, missed)).max() < 4.6e-5
     # The worst of equal tokens does not average out; unlike ones do.
-    assert abs(log_partition_at(temperature, missed).mean()) < 4.8e-6 / 10
+    assert abs(log_partition_at(temperature, missed).mean()) < 9.6e-6 / 10
 
 
 def test_the_worst_rounding_is_half_a_unit_of_every_degree_with_the_sign_of_its_weight() -> None:
@@ -109,9 +109,9 @@ def test_no_forecast_overflows(bits: np.ndarray) -> None:
     stored_sketch(sketch_of_node_values(NODE_INVERSE_TEMPERATURES[None] * -745.0), bits)
 
 
-@pytest.mark.parametrize("value", [2.0**13, -(2.0**13), math.nan, math.inf])
+@pytest.mark.parametrize("value", [2.0**14, -(2.0**14), math.nan, math.inf])
 def test_what_does_not_fit_is_refused_with_its_row_and_degree(value: float) -> None:
     sketch = np.zeros((3, 16))
     sketch[1, 1] = value
-    with pytest.raises(SketchError, match=r"degree 1 must be below 8192 nats .* in row 1"):
+    with pytest.raises(SketchError, match=r"degree 1 must be below 16384 nats .* in row 1"):
         stored_sketch(sketch, SKETCH_BITS)

@@ -1,6 +1,6 @@
 -- Version 6: sketches of tokens as integers, which a column store packs and floats it does not:
--- degrees 0 and 1 in units of 2^-18 nats, degree k above in units of 2^-(18+k), and all of the mass
--- ahead in units four times as large. Entropy and kept mass in single precision. No row is lost.
+-- degrees 0 and 1 in units of 2^-17 nats, degree k above in units of 2^-(17+k), and all of the mass
+-- ahead in units twice as large. Entropy and kept mass in single precision. No row is lost.
 
 create table raw.scored_tokens_6 (
     scoring_id VARCHAR NOT NULL,
@@ -55,7 +55,7 @@ insert into raw.scored_tokens_6 by name select
     list_transform(
         temperature_sketch,
         lambda value, place:
-            cast(cast(value as double) * pow(2, 18 + if(place > 2, place - 1, 0)) as integer)
+            cast(cast(value as double) * pow(2, 17 + if(place > 2, place - 1, 0)) as integer)
     ) as temperature_sketch,
     list_transform(
         mass_ahead_sketch,

@@ -161,14 +161,14 @@ scored_tokens = sa.Table(
     may(
         "temperature_sketch",
         sa.ARRAY(sa.Integer),
-        "16 Chebyshev coefficients of log Z in log2 of the inverse temperature, in units of 2^-18 "
-        "nats for degrees 0 and 1 and of 2^-(18+k) for degree k above. NULL: only the confidence "
+        "16 Chebyshev coefficients of log Z in log2 of the inverse temperature, in units of 2^-17 "
+        "nats for degrees 0 and 1 and of 2^-(17+k) for degree k above. NULL: only the confidence "
         "is known.",
     ),
     may(
         "mass_ahead_sketch",
         sa.ARRAY(sa.Integer),
-        "The same over the outcomes ahead, in units four times as large. NULL: nothing is ahead "
+        "The same over the outcomes ahead, in units twice as large. NULL: nothing is ahead "
         "(rank 0), or it is not known.",
     ),
     comment="One row per scored token of a test set, or imported forecast.",
