@@ -56,7 +56,8 @@ def stored_sketch(sketch: ArrayLike, bits: NDArray[np.int64]) -> NDArray[np.int3
     >>> stored_sketch([[0.5] + [0.0] * 15], SKETCH_BITS)[0, 0] == 2**16
     np.True_
     """
-    numbers = np.rint(np.ldexp(np.asarray(sketch, dtype=np.float64), bits))
+    numbers = np.asarray(sketch, dtype=np.float64) * np.ldexp(1.0, bits)
+    np.rint(numbers, out=numbers)
     bad = ~(np.abs(numbers) < _LIMIT)
     if bad.any():
         row, degree = np.argwhere(bad)[0].tolist()
@@ -87,7 +88,7 @@ def sketch_of_stored(stored: ArrayLike, bits: NDArray[np.int64]) -> NDArray[np.f
     >>> sketch_of_stored([2**16] + [0] * 15, SKETCH_BITS)[0]
     np.float64(0.5)
     """
-    return np.asarray(np.ldexp(np.asarray(stored, dtype=np.float64), -bits))
+    return np.asarray(np.asarray(stored, dtype=np.float64) * np.ldexp(1.0, -bits))
 
 
 def rounding_error(basis: ArrayLike) -> float:
