@@ -25,7 +25,8 @@ from flows.language_models.token_sketches import token_sketches
 from flows.language_models.training import TrainedLanguageModel
 from flows.language_models.vocabulary import UNKNOWN_ID, EncodedText
 from flows.scoring_plan import Document, Scoring
-from flows.scoring_rows import sketch_lists, token_reject
+from flows.scoring_rows import token_reject
+from flows.sketch_columns import sketch_columns
 from udfs.selective_prediction import kendall_tau_b
 from udfs.temperature import fit_temperature
 from warehouse.schema import (
@@ -223,13 +224,12 @@ def _tokens(
             "confidence": pa.array(scored.confidence),
             "is_hit": pa.array(scored.is_hit),
             "log_probability_nats": pa.array(np.minimum(scored.log_probability_nats, 0.0)),
-            "entropy_nats": pa.array(scored.entropy_nats),
+            "entropy_nats": pa.array(scored.entropy_nats.astype(np.float32)),
             "mass_ahead": pa.array(scored.mass_ahead),
-            "kept_mass": pa.array(scored.kept_mass),
+            "kept_mass": pa.array(scored.kept_mass.astype(np.float32)),
             "is_unknown": pa.array(scored.is_unknown),
             "is_across_join": pa.array(np.zeros(len(scored.token_id), np.bool_)),
-            "temperature_sketch": sketch_lists(sketches.temperature_sketch),
-            "mass_ahead_sketch": sketch_lists(sketches.mass_ahead_sketch),
+            **sketch_columns(sketches.temperature_sketch, sketches.mass_ahead_sketch),
         }
     )
 

@@ -26,6 +26,7 @@ from flows.ingest_ledger import (
     register_study,
     write_rejects,
 )
+from flows.sketch_columns import sketch_columns
 from flows.study import StudySettings
 from udfs.identity import content_id
 from udfs.token_scores import token_scores
@@ -196,11 +197,10 @@ def _scores(batch: ForecastBatch, places: NDArray[np.intp]) -> dict[str, pa.Arra
         "confidence": pa.array(found.confidence),
         "is_hit": pa.array(found.top_label == outcomes),
         "log_probability_nats": pa.array(found.log_probability_nats),
-        "entropy_nats": pa.array(found.entropy_nats),
+        "entropy_nats": pa.array(found.entropy_nats.astype(np.float32)),
         "rank": pa.array(found.rank.astype(np.int32)),
         "mass_ahead": pa.array(found.mass_ahead),
-        "temperature_sketch": _lists(found.temperature_sketch),
-        "mass_ahead_sketch": _lists(found.mass_ahead_sketch),
+        **sketch_columns(found.temperature_sketch, found.mass_ahead_sketch),
     }
 
 
@@ -220,8 +220,3 @@ def _outcomes(batch: ForecastBatch, outcome_count: int) -> NDArray[np.int64]:
             )
         found[place] = number
     return found
-
-
-def _lists(sketches: NDArray[np.float32]) -> pa.Array:
-    """Return sketches as lists, NULL where there is none."""
-    return pa.array([None if np.isnan(row[0]) else row for row in sketches], pa.list_(pa.float32()))

@@ -14,6 +14,7 @@ from flows.ingest_ledger import arrow_rows
 from flows.language_models.logit_scores import LogitScores
 from flows.language_models.token_scoring import DocumentScores, TokenScorer
 from flows.scoring_plan import Document, Scoring
+from flows.sketch_columns import sketch_columns
 from udfs.identity import content_id
 from warehouse.schema import rejects, scored_documents
 
@@ -104,26 +105,15 @@ def _tokens(
             "confidence": pa.array(scores.confidence),
             "is_hit": pa.array(scores.top_token_id == token_id),
             "log_probability_nats": pa.array(np.minimum(scores.log_probability_nats, 0.0)),
-            "entropy_nats": pa.array(scores.entropy_nats),
+            "entropy_nats": pa.array(scores.entropy_nats.astype(np.float32)),
             "mass_ahead": pa.array(scores.mass_ahead),
-            "kept_mass": pa.array(scores.kept_mass),
+            "kept_mass": pa.array(scores.kept_mass.astype(np.float32)),
             "is_unknown": pa.array(is_unknown),
             "is_across_join": pa.array(read.is_across_join[places]),
-            "temperature_sketch": sketch_lists(scores.temperature_sketch),
-            "mass_ahead_sketch": sketch_lists(scores.mass_ahead_sketch),
+            **sketch_columns(scores.temperature_sketch, scores.mass_ahead_sketch),
         }
     )
     return table.filter(pa.array(sound))
-
-
-def sketch_lists(sketches: NDArray[np.float32]) -> pa.Array:
-    """Return sketches, shape (rows, 16), as lists, NULL where there is none."""
-    is_absent = np.isnan(sketches).any(axis=1)
-    lengths = np.where(is_absent, 0, sketches.shape[1])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return pa.ListArray.from_arrays(
-        pa.array(offsets), pa.array(sketches[~is_absent].ravel()), mask=pa.array(is_absent)
-    )
 
 
 def token_reject(

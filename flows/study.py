@@ -31,7 +31,7 @@ from flows.study_scoring import ScoringSettings, TestSetChoice
 from flows.study_training import SyntheticFilingsChoice, TrainedLanguageModelChoice
 from udfs.errors import CalibraryError
 
-DEFINITION_VERSION = "1"
+DEFINITION_VERSION = "2"
 """Version of the definitions in `udfs`; raised whenever a published number would change."""
 
 SMALL_STUDY = Path(__file__).parent / "studies" / "small_study.yml"

@@ -2,7 +2,8 @@
 
 They are stored in the file, work on a plain read-only connection without Python, and go along with
 ``COPY FROM DATABASE``. Each stands on its own, so a file attached under any name answers
-``name.confidence_at(1.3)``. The formulas are those of `udfs.temperature_sketch`.
+``name.confidence_at(1.3)``. The formulas are those of `udfs.temperature_sketch`; they read sketches
+as stored, in the units of `udfs.stored_sketches`, or means of such.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from udfs.stored_sketches import AHEAD_SKETCH_BITS, SKETCH_BITS
 from udfs.temperature_sketch import (
     HIGHEST_TEMPERATURE,
     LOWEST_TEMPERATURE,
@@ -77,12 +80,15 @@ def _degree(degree: int, tau: str) -> str:
     return f"cos({degree} * acos(-log2({tau})))"
 
 
-def _basis(tau: str = "cast(tau as double)") -> str:
-    return f"array_value({', '.join(_degree(degree, tau) for degree in range(SKETCH_LENGTH))})"
+def _basis(tau: str = "cast(tau as double)", bits: NDArray[np.int64] = SKETCH_BITS) -> str:
+    """Return T in nats per stored unit."""
+    units = np.ldexp(1.0, -bits).tolist()
+    entries = [f"{unit!r} * {_degree(degree, tau)}" for degree, unit in enumerate(units)]
+    return f"array_value({', '.join(entries)})"
 
 
 def _entropy_basis(tau: str = "cast(tau as double)") -> str:
-    """Return T − T′/ln 2, written out term by term."""
+    """Return T − T′/ln 2 in nats per stored unit, written out term by term."""
     weights = np.eye(SKETCH_LENGTH) - slope_matrix() / math.log(2.0)
     entries = [
         " + ".join(
@@ -90,7 +96,7 @@ def _entropy_basis(tau: str = "cast(tau as double)") -> str:
             for degree, weight in enumerate(row)
             if weight != 0.0
         )
-        for row in weights.tolist()
+        for row in np.ldexp(weights, -SKETCH_BITS[:, None]).tolist()
     ]
     return f"array_value({', '.join(entries)})"
 
@@ -102,6 +108,7 @@ def _product(sketch: str, basis: str) -> str:
 
 _TAU = "cast(tau as double)"
 _LOG_PARTITION = _product("temperature_sketch", _basis())
+_LOG_AHEAD = _product("mass_ahead_sketch", _basis(bits=AHEAD_SKETCH_BITS))
 _LOG_PARTITION_OF_HALF = _product("temperature_sketch", _basis("cast(tau as double) / 2"))
 
 SKETCH_MACROS: tuple[SketchMacro, ...] = (
@@ -136,19 +143,33 @@ SKETCH_MACROS: tuple[SketchMacro, ...] = (
     SketchMacro(
         "mass_ahead_at",
         ("temperature_sketch", "mass_ahead_sketch", "rank"),
-        f"case when rank = 0 then 0.0 else exp({_product('mass_ahead_sketch', _basis())} "
-        f"- {_LOG_PARTITION}) end",
+        f"case when rank = 0 then 0.0 else exp({_LOG_AHEAD} - {_LOG_PARTITION}) end",
         LOWEST_TEMPERATURE,
         "Probability of strictly likelier tokens at temperature tau in [0.5, 2]; 0 at rank 0.",
     ),
 )
 
 
+_COEFFICIENTS = ", ".join(
+    f"cast(sketch[{degree + 1}] as double) / {2**bits}"
+    for degree, bits in enumerate(SKETCH_BITS.tolist())
+)
+SKETCH_IN_NATS = (
+    "create or replace macro sketch_in_nats(sketch) as "
+    f"case when sketch is not null then [{_COEFFICIENTS}] end",
+    "comment on macro sketch_in_nats is 'The 16 coefficients of a stored temperature sketch, or of "
+    "sums of them, in nats.'",
+)
+"""Statements that create the macro that gives coefficients as `udfs.temperature_sketch` speaks."""
+
+
 def create_sketch_macros(connection: Connection) -> None:
-    """Store every macro of `SKETCH_MACROS` in the file that *connection* writes.
+    """Store every macro, ``sketch_in_nats`` too, in the file that *connection* writes.
 
     Unlike a UDF, a macro stays in the file, and its readers need no Python.
     """
     for macro in SKETCH_MACROS:
         for statement in macro.definitions:
             connection.execute(statement)
+    for statement in SKETCH_IN_NATS:
+        connection.execute(statement)

@@ -6,8 +6,8 @@ the log-probability of the outcome and that of the top label, everything below f
 temperature of the range, and outside it nothing does: a polynomial says nothing about where it
 was not fitted, so such a temperature is refused.
 
-Error of log Z(β), float32 rounding included
---------------------------------------------
+Error of log Z(β), rounding to what is stored (`udfs.stored_sketches`) included
+-------------------------------------------------------------------------------
 Language models over text (SmolLM2-135M, 49,152 tokens, human stories): below 1e-4 for every token,
 below 1e-6 nats in the mean log loss and below 1e-4 in the confidence, as the tests measure.
 Entropy needs the slope, which a polynomial knows worst at its ends: below 2e-3 nats a token for τ
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from udfs.errors import CalibraryError
 
 SKETCH_LENGTH = 16
-"""K: coefficients of one sketch, 64 bytes in float32. 12 would be off by 7e-5 nats in the mean."""
+"""K: coefficients of one sketch. 12 would be off by 7e-5 nats in the mean."""
 
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.5, 2.0
 """τ range of a sketch, both ends included; log₂ β runs over [−1, 1] in it."""

@@ -95,7 +95,7 @@ __all__ = [
     "trained_language_models",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Version of the tables; raised together with a step in `warehouse.migrations`."""
 
 _ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {

@@ -30,7 +30,7 @@
         is_unknown,
         {{ tempered_mass_ahead(temperature) }} as mass_ahead,
         {{ tempered_unlikeliness(temperature) }} as unlikeliness,
-        {{ 'kept_mass' if temperature == 1.0 else 'null' }} as kept_mass,
+        {{ 'cast(kept_mass as double)' if temperature == 1.0 else 'null' }} as kept_mass,
         {{ 'prediction_set_size' if temperature == 1.0 else 'null' }} as prediction_set_size
 
     from {{ tokens }}

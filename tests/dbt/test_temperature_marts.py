@@ -41,6 +41,7 @@ from udfs.prediction_sets import (
 from udfs.reliability import ece_plugin
 from udfs.reliability_bins import bin_index, reliability_bins
 from udfs.selective_prediction import kendall_tau_b, retained_share, selective_accuracy
+from udfs.stored_sketches import SKETCH_BITS, sketch_of_stored
 from udfs.temperature import cross_fitted_gain, fit_temperature, tempered
 from udfs.twins import calibrated_twin
 from warehouse.connection import open_warehouse
@@ -311,7 +312,7 @@ def test_every_class_of_a_breakdown_has_the_fit_of_its_tokens(
     ).fetchall()
     assert len(rows) == len(TEXTS)
     for row, (name, count, sketches, own) in zip(rows, tokens, strict=True):
-        fit = fit_temperature(SketchedRows(np.array(sketches), own))
+        fit = fit_temperature(SketchedRows(sketch_of_stored(sketches, SKETCH_BITS), own))
         expected = fit.fitted_temperature
         assert row == (
             name, count, fit.status.value,
@@ -458,7 +459,7 @@ def test_folds_of_scored_texts_are_even_and_odd_sentences(
         "order by fold_name"
     ).fetchall()
     for (_, sketches, own), (temperature, status) in zip(rows, found, strict=True):
-        fit = fit_temperature(SketchedRows(np.array(sketches), own))
+        fit = fit_temperature(SketchedRows(sketch_of_stored(sketches, SKETCH_BITS), own))
         assert status == fit.status.value
         expected = fit.fitted_temperature
         assert temperature == (None if expected is None else pytest.approx(expected, abs=1e-6))

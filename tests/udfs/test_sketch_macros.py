@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 from scipy.special import log_softmax
 
+from flows.sketch_columns import sketch_columns
 from udfs.sketch_macros import SKETCH_MACROS, create_sketch_macros
+from udfs.stored_sketches import AHEAD_SKETCH_BITS, SKETCH_BITS, sketch_of_stored, stored_sketch
 from udfs.temperature_sketch import (
     confidence_at,
     entropy_at,
@@ -30,8 +32,12 @@ RNG = np.random.default_rng(101)
 LOGS = log_softmax(RNG.normal(size=(TOKEN_COUNT, 40)) * 2.0, axis=1)
 OUTCOME = RNG.integers(0, 40, size=TOKEN_COUNT)
 OWN = LOGS[np.arange(TOKEN_COUNT), OUTCOME]
-SKETCH = temperature_sketch(LOGS)
-AHEAD = mass_ahead_sketch(LOGS, OUTCOME)
+SKETCH = sketch_of_stored(stored_sketch(temperature_sketch(LOGS), SKETCH_BITS), SKETCH_BITS)
+AHEAD = mass_ahead_sketch(LOGS, OUTCOME).astype(np.float64)
+HAS_AHEAD = ~np.isnan(AHEAD).any(axis=1)
+AHEAD[HAS_AHEAD] = sketch_of_stored(
+    stored_sketch(AHEAD[HAS_AHEAD], AHEAD_SKETCH_BITS), AHEAD_SKETCH_BITS
+)
 CONFIDENCE = np.exp(LOGS.max(axis=1))
 
 
@@ -43,15 +49,6 @@ def expected(name: str, temperature: float) -> np.ndarray:
         "sum_of_squares_at": lambda: sum_of_squares_at(temperature, SKETCH),
         "mass_ahead_at": lambda: mass_ahead_at(temperature, SKETCH, AHEAD),
     }[name]()
-
-
-def fixed_lists(rows: np.ndarray) -> pa.Array:
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 16)
-    nothing = np.isnan(rows).any(axis=1)
-    return pa.array(
-        [None if empty else row for empty, row in zip(nothing, lists.to_pylist(), strict=True)],
-        lists.type,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +65,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     "confidence": CONFIDENCE,
                     "log_probability_nats": OWN,
                     "rank": (OWN[:, None] < LOGS).sum(axis=1),
-                    "temperature_sketch": fixed_lists(SKETCH),
-                    "mass_ahead_sketch": fixed_lists(AHEAD),
+                    **sketch_columns(temperature_sketch(LOGS), mass_ahead_sketch(LOGS, OUTCOME)),
                 }
             ),
         )
@@ -148,7 +144,7 @@ def test_no_temperature_and_no_sketch_give_null(
     assert reader.execute(query).fetchall() == [(None,)]
     imported = (
         "(select 0.5 as confidence, null::double as log_probability_nats, null::integer as rank, "
-        "null::float[16] as temperature_sketch, null::float[16] as mass_ahead_sketch)"
+        "null::integer[] as temperature_sketch, null::integer[] as mass_ahead_sketch)"
     )
     assert reader.execute(f"select {name}(1.5) from {imported}").fetchall() == [(None,)]
 
@@ -172,12 +168,30 @@ def test_every_macro_says_what_it_is(reader: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     described = {name: comment for name, comment, forms in rows if forms == 2}
     assert described == {macro.name: macro.meaning for macro in SKETCH_MACROS}
+    assert [name for name, comment, forms in rows if forms == 1 and comment] == ["sketch_in_nats"]
+
+
+def test_coefficients_in_nats_are_those_of_python(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select sketch_in_nats(temperature_sketch) from scored_tokens order by token_number"
+    ).fetchall()
+    assert np.array_equal([row[0] for row in rows], SKETCH)
+    (summed, nothing) = (
+        reader.execute(
+            "select sketch_in_nats(list_concat([sum(temperature_sketch[1])], repeat([0], 15))), "
+            "sketch_in_nats(null::integer[]) from scored_tokens"
+        ).fetchone()
+        or ()
+    )
+    assert summed == [SKETCH[:, 0].sum(), *[0.0] * 15]
+    assert nothing is None
 
 
 def test_creating_the_macros_again_changes_nothing(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "again.duckdb") as connection:
         for _ in range(2):
             create_sketch_macros(connection)
-        value = "select log_loss_at(2, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], ln(0.25))"
+        one_nat = [2**17, *[0] * 15]
+        value = f"select log_loss_at(2, {one_nat}, ln(0.25))"
         (found,) = connection.execute(value).fetchone() or ()
     assert found == 1.0 - math.log(0.25) / 2

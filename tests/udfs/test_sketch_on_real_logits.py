@@ -18,6 +18,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from udfs.loss_curves import ExactRows, FitStatus, SketchedRows
 from udfs.packaged_models import resolve_model
 from udfs.prediction_sets import mass_ahead
+from udfs.stored_sketches import AHEAD_SKETCH_BITS, SKETCH_BITS, sketch_of_stored, stored_sketch
 from udfs.temperature import fit_temperature, tempered
 from udfs.temperature_sketch import (
     confidence_at,
@@ -53,7 +54,7 @@ LLAMA_NAMES = {
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Log-probability rows of SmolLM2, the tokens that came, and the two sketches of each."""
+    """Log-probability rows of SmolLM2, the tokens that came, and both sketches as stored."""
 
     logs: np.ndarray
     outcome: np.ndarray
@@ -114,6 +115,14 @@ def tokenizer_of_gguf(reader: GGUFReader) -> Tokenizer:
     return tokenizer
 
 
+def through_storage(sketch: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """What comes back of a sketch that was stored; bounds are of that one."""
+    found = sketch.astype(np.float64)
+    some = ~np.isnan(sketch).any(axis=1)
+    found[some] = sketch_of_stored(stored_sketch(sketch[some], bits), bits)
+    return found
+
+
 @pytest.fixture(scope="module")
 def scored(shared_data: Path) -> ScoredRows:
     reader = GGUFReader(resolve_model("packaged:smollm2-135m-instruct"))
@@ -130,7 +139,12 @@ def scored(shared_data: Path) -> ScoredRows:
     rows, came = np.concatenate(logs), np.concatenate(outcome)
     # SmolLM2 reads stories at a perplexity of 19 to 30: anything else would be misread weights.
     assert 2.5 < -rows[np.arange(len(came)), came].mean() < 4.0
-    return ScoredRows(rows, came, temperature_sketch(rows), mass_ahead_sketch(rows, came))
+    return ScoredRows(
+        rows,
+        came,
+        through_storage(temperature_sketch(rows), SKETCH_BITS),
+        through_storage(mass_ahead_sketch(rows, came), AHEAD_SKETCH_BITS),
+    )
 
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)

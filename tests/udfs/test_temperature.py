@@ -11,6 +11,7 @@ from scipy.special import log_softmax, logsumexp
 
 from udfs.loss_curves import ExactRows, FitStatus, SketchedRows, TemperatureError
 from udfs.selective_prediction import kendall_tau_b
+from udfs.stored_sketches import SKETCH_BITS, sketch_of_stored, stored_sketch
 from udfs.temperature import cross_fitted_gain, fit_temperature, tempered
 from udfs.temperature_sketch import temperature_sketch
 
@@ -76,7 +77,9 @@ def test_the_sketch_gives_the_temperature_of_the_exact_rows_to_1e_4() -> None:
     for temperature in (0.6, 1.0, 1.7):
         rows, outcome = drawn(temperature)
         exact = fit_temperature(ExactRows(rows, outcome))
-        sketched = fit_temperature(SketchedRows(temperature_sketch(rows), own(rows, outcome)))
+        stored = stored_sketch(temperature_sketch(rows), SKETCH_BITS)
+        sketch = sketch_of_stored(stored, SKETCH_BITS)
+        sketched = fit_temperature(SketchedRows(sketch, own(rows, outcome)))
         assert sketched.status is FitStatus.CONVERGED
         assert sketched.fitted_temperature == pytest.approx(exact.fitted_temperature, abs=1e-4)
         assert abs(sketched.gradient) < 1e-10

@@ -7,13 +7,16 @@ from datetime import datetime
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from tests.warehouse.conftest import Process
 from tests.warehouse.rows import text
+from udfs.stored_sketches import AHEAD_SKETCH_BITS, SKETCH_BITS, stored_sketch
 from warehouse.connection import open_warehouse
 from warehouse.errors import WarehouseError, WarehouseNewerError
 from warehouse.files import log_path
+from warehouse.migrations import STEPS as ALL_STEPS
 from warehouse.migrations import is_current, migrate
 from warehouse.schema import SCHEMA_VERSION, texts
 from warehouse.writers import upsert
@@ -235,3 +238,42 @@ def test_a_kill_right_after_the_step_to_version_2_leaves_a_file_that_goes_on(
     assert start_python(code, version_1).wait(timeout=60) == -signal.SIGKILL
     migrate(version_1)
     assert described(version_1) == described(made)
+
+
+def test_sketches_of_version_5_become_integers_and_no_token_is_lost(version_1: Path) -> None:
+    migrate(version_1, ALL_STEPS, 5)
+    rng = np.random.default_rng(5)
+    falling = rng.normal(size=(2, 40, 16)).astype(np.float32) * np.float32(0.5) ** np.arange(16)
+    sketch, ahead = falling.astype(np.float32).tolist()
+    tokens = [
+        {"token_index": index, "temperature_sketch": row, "mass_ahead_sketch": other}
+        for index, (row, other) in enumerate(
+            zip([*sketch, None, sketch[0]], [*ahead, None, None], strict=True)
+        )
+    ]
+    with closing(duckdb.connect(version_1)) as connection:
+        connection.executemany(
+            "insert into raw.scored_tokens by name select 's' as scoring_id, 'd' as document_id, "
+            "$token_index as token_index, 0.5 as confidence, true as is_hit, "
+            "0.1::double as mass_ahead, 0.1::double as entropy_nats, "
+            "$temperature_sketch::float[] as temperature_sketch, "
+            "$mass_ahead_sketch::float[] as mass_ahead_sketch",
+            tokens,
+        )
+    migrate(version_1)
+    with closing(duckdb.connect(version_1)) as connection:
+        found = connection.execute(
+            "select temperature_sketch, mass_ahead_sketch from raw.scored_tokens "
+            "order by token_index"
+        ).fetchall()
+        others = "select distinct confidence, mass_ahead, entropy_nats from raw.scored_tokens"
+        assert connection.execute(others).fetchall() == [(0.5, 0.1, np.float32(0.1))]
+    assert found == [
+        *zip(
+            stored_sketch(sketch, SKETCH_BITS).tolist(),
+            stored_sketch(ahead, AHEAD_SKETCH_BITS).tolist(),
+            strict=True,
+        ),
+        (None, None),
+        (stored_sketch(sketch[:1], SKETCH_BITS)[0].tolist(), None),
+    ]

@@ -296,7 +296,7 @@ def test_a_plain_connection_to_the_snapshot_asks_a_sketch_for_any_temperature(
         connection.execute("create schema marts")
         connection.execute(
             "create table marts.fct_scored_tokens as select 0.25 as confidence, "
-            "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]::float[16] as temperature_sketch"
+            "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]::integer[] as temperature_sketch"
         )
     publish(tmp_path, [("marts", "fct_scored_tokens")])
     with duckdb.connect(snapshot_path(tmp_path), read_only=True) as connection:

@@ -115,7 +115,7 @@ scored_tokens = sa.Table(
     ),
     may(
         "entropy_nats",
-        sa.Double,
+        sa.REAL,
         "Entropy of the forecast. NULL: only the confidence is known.",
         is_finite=True,
     ),
@@ -134,7 +134,7 @@ scored_tokens = sa.Table(
     ),
     may(
         "kept_mass",
-        sa.Double,
+        sa.REAL,
         "Probability of the 0.9 nucleus, in [0.9, 1]. NULL: imported.",
         is_finite=True,
     ),
@@ -156,17 +156,20 @@ scored_tokens = sa.Table(
         "Whether it begins in the context, which is not scored, and ends in the text. NULL: "
         "imported.",
     ),
-    # Lists, not arrays: an array takes its 64 bytes even where it is NULL.
+    # Lists, not arrays: an array takes its 64 bytes even where it is NULL. Integers, not floats:
+    # only those are packed.
     may(
         "temperature_sketch",
-        sa.ARRAY(sa.REAL),
-        "16 Chebyshev coefficients of log Z in log2 of the inverse temperature. NULL: only the "
-        "confidence is known.",
+        sa.ARRAY(sa.Integer),
+        "16 Chebyshev coefficients of log Z in log2 of the inverse temperature, in units of 2^-17 "
+        "nats for degrees 0 and 1 and of 2^-(17+k) for degree k above. NULL: only the confidence "
+        "is known.",
     ),
     may(
         "mass_ahead_sketch",
-        sa.ARRAY(sa.REAL),
-        "The same over the outcomes ahead. NULL: nothing is ahead (rank 0), or it is not known.",
+        sa.ARRAY(sa.Integer),
+        "The same over the outcomes ahead, in units twice as large. NULL: nothing is ahead "
+        "(rank 0), or it is not known.",
     ),
     comment="One row per scored token of a test set, or imported forecast.",
 )

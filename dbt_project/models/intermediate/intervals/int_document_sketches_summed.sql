@@ -22,7 +22,6 @@ token_groups as (
 
 ),
 
--- In fixed point, units of 2^-40, as `int_sketches_summed` sums them.
 document_sketches_summed as (
 
     select
@@ -32,12 +31,13 @@ document_sketches_summed as (
         unit_index,
         cast(count(*) as double) as token_count,
         {{ exact_sum('log_probability_nats', 40) }} as log_probability_sum,
-        [
-            {% for place in range(1, 17) %}
-                {% set coefficient = 'cast(temperature_sketch[' ~ place ~ '] as double)' %}
-                {{ exact_sum(coefficient, 40) }}{{ ',' if not loop.last }}
-            {% endfor %}
-        ] as sketch_sums
+        sketch_in_nats(
+            [
+                {% for place in range(1, 17) %}
+                    sum(temperature_sketch[{{ place }}]){{ ',' if not loop.last }}
+                {% endfor %}
+            ]
+        ) as sketch_sums
 
     from token_groups
 

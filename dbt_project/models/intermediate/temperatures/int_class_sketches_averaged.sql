@@ -6,8 +6,7 @@ token_classes as (
 
 ),
 
--- Known words are a token group of `int_sketches_averaged`, with folds. In fixed point, units of
--- 2^-40, as there.
+-- Known words are a token group of `int_sketches_averaged`, with folds.
 class_sketches_averaged as (
 
     select
@@ -18,8 +17,8 @@ class_sketches_averaged as (
         {{ exact_sum('log_probability_nats', 40) }} / count(*) as mean_log_probability_nats,
         [
             {% for place in range(1, 17) %}
-                {% set coefficient = 'cast(temperature_sketch[' ~ place ~ '] as double)' %}
-                {{ exact_sum(coefficient, 40) }} / count(*){{ ',' if not loop.last }}
+                cast(sum(temperature_sketch[{{ place }}]) as double)
+                / count(*){{ ',' if not loop.last }}
             {% endfor %}
         ] as mean_sketch
 

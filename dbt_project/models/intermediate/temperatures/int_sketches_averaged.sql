@@ -40,7 +40,7 @@ sketches_averaged as (
             as mean_log_probability_nats,
         [
             {% for place in range(1, 17) %}
-                {{ from_units('sum(sketch_units[' ~ place ~ '])', 40) }}
+                cast(sum(sketch_units[{{ place }}]) as double)
                 / sum(token_count){{ ',' if not loop.last }}
             {% endfor %}
         ] as mean_sketch

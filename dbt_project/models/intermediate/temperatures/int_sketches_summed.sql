@@ -6,7 +6,8 @@ binned_tokens as (
 
 ),
 
--- In fixed point, units of 2^-40: the mean log loss needs the mean sketch only.
+-- The mean log loss needs the mean sketch only. Sketches are stored in whole units;
+-- log-probabilities are summed in units of 2^-40.
 sketches_summed as (
 
     select
@@ -17,9 +18,7 @@ sketches_summed as (
         sum({{ fixed_units('log_probability_nats', 40) }}) as own_units,
         [
             {% for place in range(1, 17) %}
-                sum(
-                    {{ fixed_units('cast(temperature_sketch[' ~ place ~ '] as double)', 40) }}
-                ){{ ',' if not loop.last }}
+                sum(temperature_sketch[{{ place }}]){{ ',' if not loop.last }}
             {% endfor %}
         ] as sketch_units
 

@@ -36,7 +36,7 @@ temperatures_fitted as (
         token_count,
         mean_log_probability_nats,
         mean_sketch,
-        fit_mean_sketch(mean_sketch, mean_log_probability_nats) as fit
+        fit_mean_sketch(sketch_in_nats(mean_sketch), mean_log_probability_nats) as fit
 
     from all_sketches
 
