@@ -14,6 +14,7 @@ from flows.report.write import write_report
 from tests.report.browser import Page, opened_browser
 from tests.report.snapshots import BIN_COUNTS, TEMPERATURES
 
+ROOT = Path(__file__).resolve().parents[2]
 READ = "Number(document.querySelector('[data-readout=\"{}\"]').dataset.value)"
 
 
@@ -39,8 +40,10 @@ def page(browser: Page, report: Path) -> Page:
 
 
 def keep_screenshot(page: Page, name: str) -> None:
-    """Keep a picture where CI collects its output, if it says where."""
+    """Keep a picture where CI collects its output: where it says, else in `screenshots`."""
     folder = os.environ.get("CALIBRARY_SCREENSHOTS")
+    if folder is None and "CI" in os.environ:
+        folder = str(ROOT / "screenshots")
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
         page.photograph(Path(folder) / name)
