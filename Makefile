@@ -31,9 +31,10 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/sqlfluff lint --config pyproject.toml dbt_project/models dbt_project/macros dbt_project/tests
 
-# Two workers, one torch thread each; the long files come first.
+# Three workers, one torch thread each: scheduled runs and servers are waited for, and on two cores
+# two others work meanwhile. The long files come first.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Threads wait asleep, as in every command (flows/settings.py): spinning ones made a decoder take
 # twelve times the processor time on a busy machine.

@@ -25,4 +25,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write(f"calibrary: {INTERRUPTED}\n")
         code = 1
+    # The command has answered: Ctrl-C while the interpreter takes its leave changes nothing more.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

@@ -33,8 +33,14 @@ hypothesis.settings.register_profile("calibrary", deadline=None)
 hypothesis.settings.load_profile("calibrary")
 
 
-LONGEST_FIRST = ("test_real_inputs.py", "test_interruption.py", "test_marts.py", "test_endpoint.py")
-"""Two workers start with two different builds, and none ends on a long file."""
+LONGEST_FIRST = (
+    "test_real_inputs.py",
+    "test_interruption.py",
+    "test_marts.py",
+    "test_serve.py",
+    "test_endpoint.py",
+)
+"""Three workers start with three different builds, and none ends on a long file."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from flows.study import DEFINITION_VERSION
 from udfs.identity import content_id, normalised_md5, text_id
 from udfs.word_sets import count_words, cut_words, word_set
 from warehouse import schema
@@ -40,7 +41,7 @@ def study_row(study_name: str, **changes: Any) -> Row:
         "tagging_model_name": TAGGER,
         "tagging_max_characters": 5000,
         "minimum_common_words": 20,
-        "definition_version": "1",
+        "definition_version": DEFINITION_VERSION,
     }
     return row | changes
 
@@ -463,8 +464,8 @@ def earlier_publication() -> RawRows:
                 "noise_kind": "document_bootstrap",
                 "sample_count": 7,
                 "sample_id": "seven tokens",
-                "definition_json": f'{{"definition_version":"1","bin_count":{bin_count},'
-                '"window_tokens":null,"overlap_tokens":null}',
+                "definition_json": f'{{"definition_version":"{DEFINITION_VERSION}",'
+                f'"bin_count":{bin_count},"window_tokens":null,"overlap_tokens":null}}',
             },
         )
     return rows

@@ -186,21 +186,24 @@ def test_a_killed_build_leaves_the_snapshot_as_it_was_and_the_next_one_is_whole(
     assert publications.fetchone() == (2,)
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.6, 1.0, 1.5])
-def test_ctrl_c_while_a_command_starts_is_one_sentence(tmp_path: Path, seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [0.3, 1.0, 4.0])
+def test_ctrl_c_while_a_command_starts_or_works_is_one_sentence(
+    small_study_home: Path, seconds: float
+) -> None:
+    """A query that would take hours is stopped while Python loads, and while it runs."""
     process = start(
-        tmp_path / "home",
+        small_study_home,
         "query",
         "select sum(i * j) from range(1000000) a(i), range(1000000) b(j)",
     )
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
+    assert output == ""
     if process.returncode == -signal.SIGINT:
         # The system ended it: on a busy machine Python itself had not started.
-        assert output + errors == ""
+        assert errors == ""
         return
     assert process.returncode == 1
     assert len(errors.splitlines()) == 1
-    assert errors.startswith("calibrary: ")
-    assert output == ""
+    assert errors.startswith("calibrary: interrupted")

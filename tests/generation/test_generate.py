@@ -157,7 +157,7 @@ def test_a_prompt_that_does_not_fit_is_a_failed_row_with_a_sentence(
     [
         (
             {"language_models": ["nobody"]},
-            "must have weights (with an endpoint, the name it is served by)",
+            "the name it is served by. or be one of",
         ),
         (
             {"language_models": [{"name": "tiny", "weights": "packaged:nothing"}]},

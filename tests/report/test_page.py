@@ -97,7 +97,8 @@ def test_the_page_holds_what_its_printed_sql_answers_to_the_last_bit(
         ("credal_overlap_intervals", "fct_credal_overlap_intervals",
          "coordinate_frame = 'pooled_z'"),
         ("temperature_curves", "fct_temperature_curves", "true"),
-        ("reliability_bins", "fct_reliability_bins", "true"),
+        ("reliability_bins", "fct_reliability_bins",
+         "binning = 'equal_width' and bin_count in (5, 10, 15, 30, 60)"),
     ],
 )  # fmt: skip
 def test_every_double_of_the_page_is_the_marts(
