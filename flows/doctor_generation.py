@@ -41,25 +41,29 @@ def quantization(settings: Settings) -> str:
     """Say whether weights can be loaded in 8 or 4 bits."""
     if importlib.util.find_spec("bitsandbytes") is None:
         return (
-            "none: bitsandbytes is not installed, so that int8 and nf4 are refused, and with them "
-            "more than 3 billion parameters on a GPU; `pip install calibrary[gpu]` brings it"
+            "none: bitsandbytes is not installed; int8 and nf4 are refused, and on a GPU so is "
+            "quantization: auto above 3 billion parameters; `pip install calibrary[gpu]` brings it"
         )
     return f"int8 and nf4, bitsandbytes {metadata.version('bitsandbytes')}"
 
 
 def language_model_checks(study: Study) -> tuple[tuple[str, Check], ...]:
-    """Return one check per language model of *study*."""
+    """Return one check per language model of *study*, whether it writes, is scored, or both."""
+    writers = {choice.name for choice in study.language_models}
+    chosen = {
+        choice.name: choice for choice in (*study.scored_language_models, *study.language_models)
+    }
     return tuple(
-        (f"language model {choice.name}", _check_of(study, choice))
-        for choice in study.language_models
+        (f"language model {name}", _check_of(study, choice, writes=name in writers))
+        for name, choice in chosen.items()
     )
 
 
-def _check_of(study: Study, choice: LanguageModelChoice) -> Check:
+def _check_of(study: Study, choice: LanguageModelChoice, *, writes: bool) -> Check:
     def check(settings: Settings) -> str:
         entry = choice.entry()
         if entry.endpoint is not None:
-            return _endpoint(study, entry)
+            return _endpoint(study, entry, writes=writes)
         try:
             place = resolve_model(study.resolve_weights(entry.weights))
         except ModelNotFoundError as error:
@@ -85,9 +89,9 @@ def _on_the_hub(entry: LanguageModelEntry) -> str:
     return f"{entry.weights} is not here: `calibrary generate` downloads it from the hub"
 
 
-def _endpoint(study: Study, entry: LanguageModelEntry) -> str:
+def _endpoint(study: Study, entry: LanguageModelEntry, *, writes: bool) -> str:
     """Ask the server what it serves, and whether it can be held to the study's strategies."""
-    for choice in study.decoding_strategies:
+    for choice in study.decoding_strategies if writes else ():
         server_options(entry.endpoint_server, choice.strategy())
     try:
         answer = httpx.get(f"{(entry.endpoint or '').rstrip('/')}/models", timeout=REACH_SECONDS)

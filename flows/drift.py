@@ -43,7 +43,7 @@ def refuse_drift(home: Path, study: Study) -> None:
     DriftError
         A figure is beyond a limit. The snapshot is published all the same.
     StudyError
-        A limit is about no figure of the study.
+        A limit is about no figure of the study, nor of an optional part that is left out.
     """
     if not study.drift_limits:
         return
@@ -52,7 +52,9 @@ def refuse_drift(home: Path, study: Study) -> None:
     drifted: dict[FigureChange, DriftLimit] = {}
     for limit in study.drift_limits:
         bounded = [change for change in changes if _is_about(limit, change)]
-        if not bounded:
+        if not bounded and _is_left_out(limit, study):
+            REPORTER.get().note(f"Drift limits: {limit.measure_name} of what is left out.")
+        elif not bounded:
             raise StudyError(_sentence_of_idle(limit, study, changes))
         for change in bounded:
             if is_beyond(limit, change):
@@ -98,6 +100,16 @@ def _is_about(limit: DriftLimit, change: FigureChange) -> bool:
     return limit.measure_name == change.measure_name and all(
         getattr(limit, name) in (None, getattr(change, name)) for name in _NARROWING
     )
+
+
+def _is_left_out(limit: DriftLimit, study: Study) -> bool:
+    """Say whether *limit* is about an optional part of the study that is not here."""
+    optional = {
+        choice.name
+        for choice in (*study.language_models, *study.scored_language_models)
+        if choice.is_optional
+    }
+    return limit.test_set_name in study.absent_test_sets or limit.language_model_name in optional
 
 
 def _sentence_of_idle(limit: DriftLimit, study: Study, changes: Sequence[FigureChange]) -> str:

@@ -17,7 +17,7 @@ from flows.corpora.layouts import (
     TextsLayout,
     VectorsLayout,
 )
-from flows.ingest_stages import FileLayout, StageReport, StudyChanges, ingest_named
+from flows.ingest_stages import FileLayout, IngestStageReport, StudyChanges, ingest_named
 from flows.study import ALL
 
 ingest_app = typer.Typer(
@@ -330,7 +330,7 @@ def _ingest(
     _show(context, ingest_named(context.settings, chosen, layout, changes))
 
 
-def _show(context: CommandContext, report: StageReport) -> None:
+def _show(context: CommandContext, report: IngestStageReport) -> None:
     context.show(report.as_record(), report.as_text())
 
 

@@ -63,7 +63,7 @@ StudyChanges: TypeAlias = Mapping[str, str | int | None]
 
 
 @dataclass(frozen=True)
-class StageReport:
+class IngestStageReport:
     """What the ingests of one study brought."""
 
     study_name: str
@@ -111,16 +111,16 @@ class StageReport:
 
 def ingest_named(
     settings: Settings, name: str, layout: Layout, changes: StudyChanges
-) -> StageReport:
+) -> IngestStageReport:
     """Ingest one input under *name*; the settings of a known name stay, but for *changes*."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         known = read_study(connection, name)
         chosen = resolve_auto(settings_with(known or new_study(name), **changes))
         reports = _ingest_all(connection, chosen, [layout])
-    return StageReport(name, reports)
+    return IngestStageReport(name, reports)
 
 
-def ingest_study(settings: Settings, study: Study) -> StageReport:
+def ingest_study(settings: Settings, study: Study) -> IngestStageReport:
     """Ingest every input that the study file names; a done one costs the reading of its bytes."""
     with open_warehouse(work_path(settings.home), memory_limit=settings.memory_limit) as connection:
         layouts = layouts_of(settings, study)
@@ -133,7 +133,7 @@ def ingest_study(settings: Settings, study: Study) -> StageReport:
             f"test set {name} is left out: nothing lies at its path"
             for name in study.absent_test_sets
         )
-    return StageReport(study.study_name, reports, notes)
+    return IngestStageReport(study.study_name, reports, notes)
 
 
 def layouts_of(settings: Settings, study: Study) -> list[Layout]:

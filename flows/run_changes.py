@@ -71,7 +71,7 @@ class FigureChange:
 
 
 @dataclass(frozen=True)
-class StudyChanges:
+class StudyComparison:
     """The figures of one study beside those of its earlier publication."""
 
     study_name: str
@@ -135,7 +135,7 @@ def compare_publications(
     study_names: list[str] | None = None,
     measure_names: list[str] | None = None,
     least_units: float = LEAST_UNITS,
-) -> tuple[StudyChanges, ...]:
+) -> tuple[StudyComparison, ...]:
     """Return what moved in each study of the snapshot of *home*, or in those named.
 
     Parameters
@@ -164,7 +164,7 @@ def compare_publications(
     for change in in_studies:
         if not measure_names or change.measure_name in measure_names:
             found.setdefault(change.study_name, []).append(change)
-    return tuple(StudyChanges(name, tuple(rows), least_units) for name, rows in found.items())
+    return tuple(StudyComparison(name, tuple(rows), least_units) for name, rows in found.items())
 
 
 def read_changes(home: Path) -> tuple[FigureChange, ...]:

@@ -18,7 +18,7 @@ from prefect.schedules import Cron
 from pydantic import ValidationError
 
 from flows.drift import refuse_drift
-from flows.report.write import PAGE_NAME, write_report
+from flows.report.write import write_report
 from flows.run_study import STAGES, RunSummary, run
 from flows.settings import Settings, load_settings
 from flows.study import StudyError, load_study
@@ -56,7 +56,7 @@ def scheduled_run(home: str, study_path: str) -> None:
         )
         create_markdown_artifact(
             key=f"report-{key}",
-            markdown=report_markdown(_current_report(settings)),
+            markdown=report_markdown(write_report(settings.home).page),
             description=f"{name}: the report of all studies of this home.",
         )
         refuse_drift(settings.home, study)
@@ -111,14 +111,14 @@ def artifact_key(study_name: str) -> str:
 
 def summary_rows(summary: RunSummary) -> list[dict[str, str]]:
     """Return what each stage did, a row per stage."""
-    found = ((name, summary.stages.get(name)) for name in STAGES)
-    return [
-        {
-            "stage": name,
-            "result": "nothing new" if report is None else report.as_text().split("\n")[0],
-        }
-        for name, report in found
-    ]
+    return [{"stage": name, "result": _result(summary, name)} for name in STAGES]
+
+
+def _result(summary: RunSummary, name: str) -> str:
+    if name not in summary.stages:
+        return "nothing new"
+    report = summary.stages[name]
+    return "not asked for" if report is None else report.as_text().split("\n")[0]
 
 
 def report_markdown(page: Path) -> str:
@@ -127,15 +127,6 @@ def report_markdown(page: Path) -> str:
     A browser may refuse to open a file from a page of a server; the path can be copied.
     """
     return f"[Open the report]({page.absolute().as_uri()}): {_plain(str(page))}"
-
-
-def _current_report(settings: Settings) -> Path:
-    """Return the page of the published snapshot, drawn anew where it is older."""
-    snapshot = snapshot_path(settings.home)
-    page = snapshot.with_name(PAGE_NAME)
-    if page.exists() and page.stat().st_mtime_ns >= snapshot.stat().st_mtime_ns:
-        return page
-    return write_report(settings.home).page
 
 
 def _snapshot_sentence(settings: Settings) -> str:

@@ -12,9 +12,9 @@ LOWEST_SHARE, HIGHEST_SHARE = 0.025, 0.975
 """The central 95 %, as every interval of the warehouse."""
 
 LEAST_DEFINED_SHARE = 0.9
-"""Share of replicates that must have a value. Those without are no random tenth: of four prompts
-only the draws of all four span a volume, and 22 replicates that are the original agree with it
-perfectly.
+"""Share of replicates that must have a value. Those without are not left out at random: of four
+prompts only draws of all four (one in eleven) span a volume. Each such draw is the original set
+again, and an interval over them alone would have no width.
 """
 
 Rows = NDArray[np.int64]

@@ -150,26 +150,43 @@ SKETCH_MACROS: tuple[SketchMacro, ...] = (
 )
 
 
-_COEFFICIENTS = ", ".join(
-    f"cast(sketch[{degree + 1}] as double) / {2**bits}"
-    for degree, bits in enumerate(SKETCH_BITS.tolist())
+def _in_nats(name: str, column: str, bits: NDArray[np.int64], meaning: str) -> tuple[str, str]:
+    coefficients = ", ".join(
+        f"cast({column}[{degree + 1}] as double) / {2**places}"
+        for degree, places in enumerate(bits.tolist())
+    )
+    return (
+        f"create or replace macro {name}({column}) as "
+        f"case when {column} is not null then [{coefficients}] end",
+        f"comment on macro {name} is '{meaning}'",
+    )
+
+
+SKETCHES_IN_NATS = (
+    *_in_nats(
+        "sketch_in_nats",
+        "temperature_sketch",
+        SKETCH_BITS,
+        "The 16 coefficients of a stored temperature sketch, or of sums of them, in nats.",
+    ),
+    *_in_nats(
+        "mass_ahead_sketch_in_nats",
+        "mass_ahead_sketch",
+        AHEAD_SKETCH_BITS,
+        "The 16 coefficients of a stored mass-ahead sketch, or of sums of them, in nats.",
+    ),
 )
-SKETCH_IN_NATS = (
-    "create or replace macro sketch_in_nats(sketch) as "
-    f"case when sketch is not null then [{_COEFFICIENTS}] end",
-    "comment on macro sketch_in_nats is 'The 16 coefficients of a stored temperature sketch, or of "
-    "sums of them, in nats.'",
-)
-"""Statements that create the macro that gives coefficients as `udfs.temperature_sketch` speaks."""
+"""Statements of the macros that give coefficients as `udfs.temperature_sketch` speaks; the two
+columns are stored in different units."""
 
 
 def create_sketch_macros(connection: Connection) -> None:
-    """Store every macro, ``sketch_in_nats`` too, in the file that *connection* writes.
+    """Store every macro, those of `SKETCHES_IN_NATS` too, in the file that *connection* writes.
 
     Unlike a UDF, a macro stays in the file, and its readers need no Python.
     """
     for macro in SKETCH_MACROS:
         for statement in macro.definitions:
             connection.execute(statement)
-    for statement in SKETCH_IN_NATS:
+    for statement in SKETCHES_IN_NATS:
         connection.execute(statement)

@@ -32,7 +32,7 @@ TIMEOUT_SECONDS = 30.0
 BUSY_STATUSES = frozenset({429, 500, 502, 503, 504})
 """With these, asking again may help; with others the question is at fault."""
 
-_IDENTITY = re.compile(r"[!-~][ -~]*\s[!-~]+@[!-~]+\.[!-~]+")
+_IDENTITY = re.compile(r"[!-~][ -~]* [!-~]+@[!-~]+\.[!-~]+")
 _END_OF_DOCUMENT = b"</DOCUMENT>"
 
 
@@ -71,14 +71,14 @@ def identity_fault(identity: str | None) -> str | None:
     if identity is not None and _IDENTITY.fullmatch(identity):
         return None
     return (
-        "CALIBRARY_EDGAR_IDENTITY must be a name and an e-mail address, as EDGAR asks of every "
-        f"program, got {'none' if identity is None else repr(identity)}; set it, for instance to "
-        "'Jane Doe jane.doe@example.org'."
+        "CALIBRARY_EDGAR_IDENTITY must be a name and an e-mail address in ASCII, as EDGAR asks of "
+        f"every program, got {'none' if identity is None else repr(identity)}; set it, for "
+        "instance to 'Jane Doe jane.doe@example.org'."
     )
 
 
 class EdgarPages:
-    """What EDGAR has said; what is on disk costs neither a request nor an identity.
+    """What EDGAR has said; what is on disk (lists for a day) needs no request and no identity.
 
     Every method raises `EdgarError`, one sentence, where something must be fetched and `edgartools`
     or the identity is missing, or EDGAR cannot be reached or refuses.

@@ -61,6 +61,11 @@ class EdgarLayout:
     access: EdgarAccess
     has_tables: bool = False
 
+    def __post_init__(self) -> None:
+        """Forget order and repetitions: the same filings are the same reading."""
+        object.__setattr__(self, "companies", tuple(sorted(set(self.companies))))
+        object.__setattr__(self, "years", tuple(sorted(set(self.years))))
+
 
 @dataclass(frozen=True)
 class ListedFiling:
@@ -84,7 +89,7 @@ class ListedFiling:
 
     @property
     def fiscal_year(self) -> int:
-        """Year in which the period ends; of filings without one, the year before they were due."""
+        """Year in which the period ends; of filings without one, that of 90 days before."""
         if self.report_date:
             return int(self.report_date[:4])
         return (date.fromisoformat(self.filing_date) - timedelta(DAYS_TO_FILE)).year
@@ -110,11 +115,11 @@ def open_edgar_filings(layout: EdgarLayout) -> FilingInput:
     """
     pages = EdgarPages(layout.access)
     found: list[ListedFiling | Absence] = []
-    for company in sorted(set(layout.companies)):
-        found += _of_company(pages, company, sorted(set(layout.years)))
+    for company in layout.companies:
+        found += _of_company(pages, company, layout.years)
     listed = [each.accession_number for each in found if isinstance(each, ListedFiling)]
     absences = [each for each in found if isinstance(each, Absence)]
-    said = [sorted(set(layout.companies)), sorted(set(layout.years)), sorted(set(listed))]
+    said = [layout.companies, layout.years, sorted(set(listed))]
     return FilingInput(
         (f"EDGAR {', '.join(_shown(list(layout.companies)))}",),
         hashlib.sha256(json.dumps(said).encode()).hexdigest(),
@@ -131,7 +136,7 @@ def _shown(names: list[str]) -> list[str]:
 
 
 def _of_company(
-    pages: EdgarPages, company: str, years: list[int]
+    pages: EdgarPages, company: str, years: tuple[int, ...]
 ) -> Iterator[ListedFiling | Absence]:
     cik = _cik(pages, company)
     path = None if cik is None else pages.listing(f"submissions/CIK{cik:010d}.json")
@@ -169,7 +174,9 @@ def _cik(pages: EdgarPages, company: str) -> int | None:
     ).get(ticker)
 
 
-def _listed(pages: EdgarPages, cik: int, path: Path, years: list[int]) -> Iterator[ListedFiling]:
+def _listed(
+    pages: EdgarPages, cik: int, path: Path, years: tuple[int, ...]
+) -> Iterator[ListedFiling]:
     """Read a company's list, and of its older pages those with filings of *years*."""
     listed, older = _understood(path, lambda page: _company(cik, page["filings"]))
     yield from listed
@@ -244,10 +251,10 @@ def _read(
             yield FoundFiling(content_id("filing", name), section, 1, 0)
             continue
         filing = found_filing(read_filing(path), name, has_tables, path.stat().st_size)
-        yield replace(filing, section=_with_listed(filing.section, header))
+        yield replace(filing, section=_with_listed(filing.section, header, each.fiscal_year))
 
 
-def _with_listed(section: FilingSection, listed: FilingHeader) -> FilingSection:
+def _with_listed(section: FilingSection, listed: FilingHeader, listed_year: int) -> FilingSection:
     """Let EDGAR's list say what the filing's own header does not."""
     header = FilingHeader(
         section.header.accession_number or listed.accession_number,
@@ -256,7 +263,8 @@ def _with_listed(section: FilingSection, listed: FilingHeader) -> FilingSection:
         section.header.period_of_report or listed.period_of_report,
     )
     period = header.period_of_report
-    return replace(section, header=header, fiscal_year=int(period[:4]) if period else None)
+    year = int(period[:4]) if period else listed_year
+    return replace(section, header=header, fiscal_year=year)
 
 
 def _absent(absence: Absence, place: int) -> FoundFiling:

@@ -73,6 +73,12 @@ def layout(tmp_path: Path, *years: int, company: str = str(ACME), **access: floa
     )
 
 
+def test_order_and_repetitions_are_no_other_reading(tmp_path: Path) -> None:
+    access = EdgarAccess(tmp_path)
+    one = EdgarLayout(("MSFT", "AAPL", "MSFT"), (2021, 2020), "edgar", access)
+    assert one == EdgarLayout(("AAPL", "MSFT"), (2020, 2021, 2021), "edgar", access)
+
+
 def test_the_command_fetches_companies_and_years_and_records_what_is_not_there(
     site: EdgarSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,7 +218,7 @@ def test_no_second_holds_more_requests_than_the_rate(site: EdgarSite, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "identity", [None, "", "Jane", "jane.doe@example.org", "Jane\nDoe j@e.org"]
+    "identity", [None, "", "Jane", "jane.doe@example.org", "Jane\nDoe j@e.org", "Jane Doe\nj@e.org"]
 )
 def test_without_a_name_and_an_address_nothing_is_asked(
     site: EdgarSite, tmp_path: Path, identity: str | None

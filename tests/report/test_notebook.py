@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+import yaml
 
 from warehouse.connection import snapshot_path
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "flows" / "report" / "figures.ipynb"
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "flows" / "report" / "figures.ipynb"
+EXPOSURES = ROOT / "dbt_project" / "models" / "_exposures.yml"
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +32,13 @@ def figures(small_study_home: Path) -> dict[str, Any]:
     return found
 
 
-def test_it_is_kept_without_output() -> None:
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    assert not any(cell.get("outputs") for cell in notebook["cells"])
+def test_it_is_kept_without_output_and_its_marts_are_in_its_exposure() -> None:
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    assert not any(cell.get("outputs") for cell in json.loads(text)["cells"])
+    exposures = yaml.safe_load(EXPOSURES.read_text(encoding="utf-8"))["exposures"]
+    (notebook,) = [exposure for exposure in exposures if exposure["name"] == "notebook"]
+    marts = {f"ref('{mart}')" for mart in re.findall(r"from (fct_\w+)", text)}
+    assert set(notebook["depends_on"]) == marts
 
 
 @pytest.mark.parametrize(
@@ -43,9 +51,12 @@ def test_it_is_kept_without_output() -> None:
         ),
         (
             "distance_from_people",
-            lambda rows: sum(row["estimate"] for row in rows),
-            "select sum(wasserstein_mean) from fct_credal_overlaps "
-            "where coordinate_frame = 'pooled_z' and axis_count = 3",
+            lambda rows: next(
+                row["human_ceiling_high"] for row in rows if row["half_prompt_count"] == 6
+            ),
+            "select human_ceiling_high from fct_human_ceilings where half_prompt_count = 6 "
+            "and coordinate_frame = 'pooled_z' and axis_count = 3 "
+            "and measure_name = 'wasserstein_mean'",
         ),
         (
             "reliability",

@@ -168,7 +168,10 @@ def test_every_macro_says_what_it_is(reader: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     described = {name: comment for name, comment, forms in rows if forms == 2}
     assert described == {macro.name: macro.meaning for macro in SKETCH_MACROS}
-    assert [name for name, comment, forms in rows if forms == 1 and comment] == ["sketch_in_nats"]
+    assert [name for name, comment, forms in rows if forms == 1 and comment] == [
+        "mass_ahead_sketch_in_nats",
+        "sketch_in_nats",
+    ]
 
 
 def test_coefficients_in_nats_are_those_of_python(reader: duckdb.DuckDBPyConnection) -> None:
@@ -176,6 +179,12 @@ def test_coefficients_in_nats_are_those_of_python(reader: duckdb.DuckDBPyConnect
         "select sketch_in_nats(temperature_sketch) from scored_tokens order by token_number"
     ).fetchall()
     assert np.array_equal([row[0] for row in rows], SKETCH)
+    # The other column has a unit of its own.
+    ahead = reader.execute(
+        "select mass_ahead_sketch_in_nats(mass_ahead_sketch) from scored_tokens "
+        "where mass_ahead_sketch is not null order by token_number"
+    ).fetchall()
+    assert np.array_equal([row[0] for row in ahead], AHEAD[~np.isnan(AHEAD[:, 0])])
     (summed, nothing) = (
         reader.execute(
             "select sketch_in_nats(list_concat([sum(temperature_sketch[1])], repeat([0], 15))), "

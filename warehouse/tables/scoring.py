@@ -187,7 +187,8 @@ filings = sa.Table(
     may(
         "fiscal_year",
         sa.Integer,
-        "Year in which the period ends. NULL: no period of report is said.",
+        "Year in which the period ends; where EDGAR lists none, that of 90 days before it was "
+        "filed. NULL: neither is known.",
     ),
     must(
         "item_7_status",

@@ -33,8 +33,10 @@ figures as (
         binning,
         ece_plugin as figure_value,
         twin_ece_mean as noise_floor,
-        twin_ece_sd as noise_sd,
-        'twin' as noise_kind,
+        -- The twin's own spread is that of a calibrated model over unlike tokens: bins of one that
+        -- is not calibrated do not fold at 0, and tokens of a document are alike.
+        coalesce({{ interval_sd('ece_plugin_low', 'ece_plugin_high') }}, twin_ece_sd) as noise_sd,
+        case when ece_plugin_low is null then 'twin' else 'document_bootstrap' end as noise_kind,
         bin_count
 
     from calibration_errors

@@ -12,6 +12,45 @@ ingests as (
 
 ),
 
+finished_filings as (
+
+    select filings.*
+
+    from filings
+
+    inner join ingests
+        on filings.ingest_id = ingests.ingest_id
+
+    where ingests.status = 'done'
+
+),
+
+-- A company or a year that EDGAR had no annual report of, until it had one.
+outdated_absences as (
+
+    select
+        absences.study_name,
+        absences.test_set_name,
+        absences.filing_id
+
+    from finished_filings as absences
+
+    inner join finished_filings as found
+        on
+            absences.study_name = found.study_name
+            and absences.test_set_name = found.test_set_name
+            and absences.cik = found.cik
+            and absences.fiscal_year = found.fiscal_year
+
+    where
+        absences.item_7_status = 'missing'
+        and absences.accession_number is null
+        and absences.form_name is null
+        and absences.filing_character_count = 0
+        and found.accession_number is not null
+
+),
+
 renamed as (
 
     select
@@ -33,12 +72,13 @@ renamed as (
         filings.line_number,
         filings.ingest_id
 
-    from filings
+    from finished_filings as filings
 
-    inner join ingests
-        on filings.ingest_id = ingests.ingest_id
-
-    where ingests.status = 'done'
+    anti join outdated_absences
+        on
+            filings.study_name = outdated_absences.study_name
+            and filings.test_set_name = outdated_absences.test_set_name
+            and filings.filing_id = outdated_absences.filing_id
 
 )
 
