@@ -115,16 +115,20 @@ def small_study_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(made, tmp_path_factory.mktemp("small_study") / "home"))
 
 
-REAL_PROMPTS = 4
+REAL_PROMPTS, REAL_SAMPLES = 4, 5
 """Enough for a hull of full rank; the whole sets take minutes of embedding and are run by hand."""
 
 
-def first_prompts(path: Path, count: int) -> Iterator[str]:
-    """Every line of the first *count* prompts; the file is ordered by training stage."""
+def first_samples(path: Path) -> Iterator[str]:
+    """Lines of the first prompts and their first samples; the file is ordered by training stage."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [(json.loads(line)["prompt_id"], line) for line in file]
-    wanted = list(dict.fromkeys(prompt_id for prompt_id, _ in lines))[:count]
-    return (line for prompt_id, line in lines if prompt_id in wanted)
+        records = [(json.loads(line), line) for line in file]
+    wanted = list(dict.fromkeys(record["prompt_id"] for record, _ in records))[:REAL_PROMPTS]
+    return (
+        line
+        for record, line in records
+        if record["prompt_id"] in wanted and record["sample_idx"] < REAL_SAMPLES
+    )
 
 
 @pytest.fixture(scope="session")
@@ -140,10 +144,11 @@ def real_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         )  # fmt: skip
         part = home.with_name("olmo.jsonl")
         whole = shared_data / "olmo_generations" / "generations.jsonl.gz"
-        part.write_text("".join(first_prompts(whole, REAL_PROMPTS)), encoding="utf-8")
+        part.write_text("".join(first_samples(whole)), encoding="utf-8")
         calibrary(
             home, "ingest", "generations", str(part), "--name", "olmo",
             "--language-model-column", "stage", "--decoding-strategy", "temperature_1.0",
+            "--samples-per-prompt", str(REAL_SAMPLES),
         )  # fmt: skip
         vectors = shared_data / "uncertain_human" / "uncertainty_analysis.csv"
         calibrary(home, "ingest", "diversity-vectors", str(vectors), "--name", "uncertain_human")

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.conftest import REAL_PROMPTS
+from tests.conftest import REAL_PROMPTS, REAL_SAMPLES
 from warehouse.connection import snapshot_path
 
 pytestmark = [
@@ -61,7 +61,7 @@ def test_four_training_stages_have_sets_and_no_comparison_with_people(
         "select story_source_name, story_count from dim_story_sources where study_name = 'olmo'"
     ).fetchall()
     assert len(sources) == 4
-    assert {count for _, count in sources} == {10 * REAL_PROMPTS}
+    assert {count for _, count in sources} == {REAL_SAMPLES * REAL_PROMPTS}
     statuses = marts.execute(
         "select distinct comparison_status, overlap_calibration, centroid_distance, volume_ratio, "
         "composite_calibration from fct_credal_overlaps where study_name = 'olmo'"
