@@ -15,7 +15,7 @@ from typing import IO, Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
@@ -139,13 +139,30 @@ def _print_table(table: pa.Table, stream: IO[str]) -> None:
     console = Console(file=stream, highlight=False)
     if stream is not sys.stdout or not stream.isatty():
         console.width = 10_000
+    rows = [[Text(_cell(value)) for value in row] for row in _rows(table)]
     shown = Table()
     for name in table.column_names:
         shown.add_column(Text(name))
-    for row in _rows(table):
-        shown.add_row(*(Text(_cell(value)) for value in row))
+    for row in rows:
+        shown.add_row(*row)
+    if rows and console.measure(shown, options=_of_any_width(console)).maximum > console.width:
+        shown = _upright(table.column_names, rows)
     console.print(shown)
     console.print(f"{table.num_rows:,} row{'' if table.num_rows == 1 else 's'}", markup=False)
+
+
+def _of_any_width(console: Console) -> ConsoleOptions:
+    return console.options.update(max_width=10_000)
+
+
+def _upright(names: list[str], rows: list[list[Text]]) -> Table:
+    """Return rows below each other, a line per column, where side by side none is legible."""
+    shown = Table(show_header=False)
+    for row in rows:
+        for name, cell in zip(names, row, strict=True):
+            shown.add_row(Text(name), cell)
+        shown.add_section()
+    return shown
 
 
 def _cell(value: Any) -> str:

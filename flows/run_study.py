@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -97,11 +98,9 @@ class RunSummary:
         if not lines:
             lines = [f"{self.study_name}: nothing new; the published snapshot is current."]
         if self.built is not None and self.built.relations:
-            lines += [
-                f"  {relation.table_name}: {relation.description.split('. ')[0].strip()}"
-                for relation in self.built.relations
-            ]
-        lines += ["", "Three queries to try:"]
+            names = ", ".join(relation.table_name for relation in self.built.relations)
+            lines += textwrap.wrap(names, 96, initial_indent="  ", subsequent_indent="  ")
+        lines += ["", "`calibrary report` draws them on one page. Three queries to try:"]
         lines += [
             f'  calibrary query "{sql.format(study_name=self.study_name)}"' for sql in self.queries
         ]
