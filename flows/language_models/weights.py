@@ -200,8 +200,8 @@ def _downloaded(entry: LanguageModelEntry) -> Path:
         )
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise LanguageModelError(
-            f"weights must be a folder, a GGUF file, packaged:NAME, or on the hub and either in its "
-            f"local cache or reachable, {entry.weights!r} is none of these: {first_sentence(error)}; "
+            "weights must be a folder, a GGUF file, packaged:NAME, or on the hub and in its local "
+            f"cache or reachable, {entry.weights!r} is none of these: {first_sentence(error)}; "
             "go online once (and accept the model's licence on the hub, where it asks for that)."
         ) from None
     return Path(folder)
