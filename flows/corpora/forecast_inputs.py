@@ -211,16 +211,20 @@ def _softmax_arrays(path: Path) -> tuple[NDArray[np.floating], NDArray[np.intege
     try:
         with reading(path), np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # EOFError: an empty file
         raise InvalidForecastError(
             f"an .npz file must hold plain arrays, and {path} does not: "
             f"{' '.join(str(error).split())}."
         ) from None
-    matrices = [each for each in arrays.values() if each.ndim == 2 and each.dtype.kind == "f"]
+    matrices = [
+        each
+        for each in arrays.values()
+        if each.ndim == 2 and each.shape[1] and each.dtype.kind == "f"
+    ]
     lists = [
         each.ravel()
         for each in arrays.values()
-        if each.size == len(each) and each.dtype.kind in "iu"
+        if each.ndim and each.size == len(each) and each.dtype.kind in "iu"
     ]
     if len(matrices) != 1 or len(lists) != 1 or len(matrices[0]) != len(lists[0]):
         shown = ", ".join(f"{name} {each.dtype} {each.shape}" for name, each in arrays.items())

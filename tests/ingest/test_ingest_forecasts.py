@@ -223,3 +223,21 @@ def test_released_predictions_enter_whole(
         ("other__snacks", 952),
     ]
     assert rejected(warehouse) == []
+
+
+def test_an_npz_file_with_a_number_beside_is_read(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path
+) -> None:
+    path = softmax_file(tmp_path, np.eye(2), [0, 1], temperature=np.float64(1.0))
+    assert ingest_forecasts(warehouse, small, ForecastsLayout(str(path))).inserted_count == 2
+
+
+def test_npz_files_without_columns_or_bytes_are_refused(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path
+) -> None:
+    path = softmax_file(tmp_path, np.empty((2, 0)), [0, 1])
+    with pytest.raises(InvalidForecastError, match="one matrix of probabilities"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
+    path.write_bytes(b"")
+    with pytest.raises(InvalidForecastError, match="must hold plain arrays"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
