@@ -140,6 +140,7 @@ def _record_batches(file: InputFile, layout: ForecastsLayout) -> Iterator[Foreca
             rows = None
             top_labels = values.names(batch, columns.pred_label)
             confidence = _confidences(batch, str(columns.confidence))
+            _refuse_unlike_labels(batch, outcomes, top_labels)
         yield ForecastBatch(
             batch.file_name,
             batch.line_numbers,
@@ -149,6 +150,27 @@ def _record_batches(file: InputFile, layout: ForecastsLayout) -> Iterator[Foreca
             rows,
             batch.byte_count,
         )
+
+
+def _refuse_unlike_labels(
+    batch: RecordBatch, outcomes: Sequence[str | None], top_labels: Sequence[str | None]
+) -> None:
+    """Refuse labels that one column writes 1 and the other 1.0: every hit would be a miss."""
+    for index, pair in enumerate(zip(outcomes, top_labels, strict=True)):
+        own, top = pair
+        if own is None or top is None or own == top or _meaning(own) != _meaning(top):
+            continue
+        raise InvalidForecastError(
+            f"labels must be written alike in both columns, got {own!r} and {top!r} on "
+            f"{values.place(batch, index)}; whole numbers become 1.0 where a column has gaps."
+        )
+
+
+def _meaning(label: str) -> str | float:
+    try:
+        return float(label)
+    except ValueError:
+        return label.strip()
 
 
 def _confidences(batch: RecordBatch, column: str) -> NDArray[np.float64]:

@@ -241,3 +241,12 @@ def test_npz_files_without_columns_or_bytes_are_refused(
     path.write_bytes(b"")
     with pytest.raises(InvalidForecastError, match="must hold plain arrays"):
         ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
+
+
+@pytest.mark.parametrize("row", ["1.0,1,0.75", "1,01,0.75", "cat, cat,0.75"])
+def test_labels_that_mean_the_same_and_are_written_otherwise_are_refused(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path, row: str
+) -> None:
+    path = csv_file(tmp_path, f"{HEADER}3,7,0.5\n{row}\n")
+    with pytest.raises(InvalidForecastError, match=r"must be written alike .* line 3"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
