@@ -115,7 +115,8 @@ SKETCH_MACROS: tuple[SketchMacro, ...] = (
     SketchMacro(
         "confidence_at",
         ("temperature_sketch", "confidence"),
-        f"exp(ln(cast(confidence as double)) / {_TAU} - {_LOG_PARTITION})",
+        # ln(0) is an error in SQL, and an imported top label may have a confidence of 0.
+        f"exp(ln(nullif(cast(confidence as double), 0)) / {_TAU} - {_LOG_PARTITION})",
         LOWEST_TEMPERATURE,
         "Probability of the top label at temperature tau in [0.5, 2].",
     ),

@@ -140,6 +140,7 @@ def _record_batches(file: InputFile, layout: ForecastsLayout) -> Iterator[Foreca
             rows = None
             top_labels = values.names(batch, columns.pred_label)
             confidence = _confidences(batch, str(columns.confidence))
+            _refuse_unlike_labels(batch, outcomes, top_labels)
         yield ForecastBatch(
             batch.file_name,
             batch.line_numbers,
@@ -149,6 +150,27 @@ def _record_batches(file: InputFile, layout: ForecastsLayout) -> Iterator[Foreca
             rows,
             batch.byte_count,
         )
+
+
+def _refuse_unlike_labels(
+    batch: RecordBatch, outcomes: Sequence[str | None], top_labels: Sequence[str | None]
+) -> None:
+    """Refuse labels that one column writes 1 and the other 1.0: every hit would be a miss."""
+    for index, pair in enumerate(zip(outcomes, top_labels, strict=True)):
+        own, top = pair
+        if own is None or top is None or own == top or _meaning(own) != _meaning(top):
+            continue
+        raise InvalidForecastError(
+            f"labels must be written alike in both columns, got {own!r} and {top!r} on "
+            f"{values.place(batch, index)}; whole numbers become 1.0 where a column has gaps."
+        )
+
+
+def _meaning(label: str) -> str | float:
+    try:
+        return float(label)
+    except ValueError:
+        return label.strip()
 
 
 def _confidences(batch: RecordBatch, column: str) -> NDArray[np.float64]:
@@ -211,16 +233,20 @@ def _softmax_arrays(path: Path) -> tuple[NDArray[np.floating], NDArray[np.intege
     try:
         with reading(path), np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # EOFError: an empty file
         raise InvalidForecastError(
             f"an .npz file must hold plain arrays, and {path} does not: "
             f"{' '.join(str(error).split())}."
         ) from None
-    matrices = [each for each in arrays.values() if each.ndim == 2 and each.dtype.kind == "f"]
+    matrices = [
+        each
+        for each in arrays.values()
+        if each.ndim == 2 and each.shape[1] and each.dtype.kind == "f"
+    ]
     lists = [
         each.ravel()
         for each in arrays.values()
-        if each.size == len(each) and each.dtype.kind in "iu"
+        if each.ndim and each.size == len(each) and each.dtype.kind in "iu"
     ]
     if len(matrices) != 1 or len(lists) != 1 or len(matrices[0]) != len(lists[0]):
         shown = ", ".join(f"{name} {each.dtype} {each.shape}" for name, each in arrays.items())

@@ -223,3 +223,30 @@ def test_released_predictions_enter_whole(
         ("other__snacks", 952),
     ]
     assert rejected(warehouse) == []
+
+
+def test_an_npz_file_with_a_number_beside_is_read(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path
+) -> None:
+    path = softmax_file(tmp_path, np.eye(2), [0, 1], temperature=np.float64(1.0))
+    assert ingest_forecasts(warehouse, small, ForecastsLayout(str(path))).inserted_count == 2
+
+
+def test_npz_files_without_columns_or_bytes_are_refused(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path
+) -> None:
+    path = softmax_file(tmp_path, np.empty((2, 0)), [0, 1])
+    with pytest.raises(InvalidForecastError, match="one matrix of probabilities"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
+    path.write_bytes(b"")
+    with pytest.raises(InvalidForecastError, match="must hold plain arrays"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))
+
+
+@pytest.mark.parametrize("row", ["1.0,1,0.75", "1,01,0.75", "cat, cat,0.75"])
+def test_labels_that_mean_the_same_and_are_written_otherwise_are_refused(
+    warehouse: duckdb.DuckDBPyConnection, small: StudySettings, tmp_path: Path, row: str
+) -> None:
+    path = csv_file(tmp_path, f"{HEADER}3,7,0.5\n{row}\n")
+    with pytest.raises(InvalidForecastError, match=r"must be written alike .* line 3"):
+        ingest_forecasts(warehouse, small, ForecastsLayout(str(path)))

@@ -204,3 +204,23 @@ def test_creating_the_macros_again_changes_nothing(tmp_path: Path) -> None:
         value = f"select log_loss_at(2, {one_nat}, ln(0.25))"
         (found,) = connection.execute(value).fetchone() or ()
     assert found == 1.0 - math.log(0.25) / 2
+
+
+def test_a_confidence_of_zero_without_a_sketch_spoils_no_query_over_others() -> None:
+    with duckdb.connect() as connection:
+        create_sketch_macros(connection)
+        connection.register(
+            "tokens",
+            pa.table(
+                {
+                    "confidence": [0.0, math.exp(float(LOGS[0].max()))],
+                    **sketch_columns(
+                        np.stack([np.full(16, np.nan), temperature_sketch(LOGS[:1])[0]]),
+                        np.full((2, 16), np.nan),
+                    ),
+                }
+            ),
+        )
+        rows = connection.execute("select confidence_at(1.3) from tokens").fetchall()
+    assert rows[0] == (None,)
+    assert rows[1][0] == pytest.approx(expected("confidence_at", 1.3)[0], abs=1e-4)
