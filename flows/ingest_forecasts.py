@@ -73,7 +73,13 @@ def ingest_forecasts(
     register_study(connection, settings)
     finish_ingest(connection, ingest, row_count)
     rejects = ingest_reject_counts(connection, ingest)
-    return IngestReport(ingest.ingest_id, True, row_count, inserted, rejects, source.notes)
+    notes = [*source.notes]
+    if impossible := rejects.get("impossible_outcome"):
+        notes.append(
+            f"{impossible:,} forecasts gave what came a probability of 0: all of them misses, which "
+            "accuracy, confidence and every error leave out and rejected_count counts"
+        )
+    return IngestReport(ingest.ingest_id, True, row_count, inserted, rejects, tuple(notes))
 
 
 def _refuse_second_forecasts(

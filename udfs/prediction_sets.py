@@ -255,7 +255,7 @@ def conformal_coverage(
         raise PredictionSetError("coverage must be of at least one token, got none.")
     return ConformalCoverage(
         threshold,
-        float((tried <= threshold).mean()),
+        float((tried <= threshold + MASS_TOLERANCE).mean()),
         len(np.asarray(calibration_scores)),
         len(tried),
     )
