@@ -146,12 +146,15 @@ def test_a_home_that_is_a_file_is_refused(
     assert f"must be a folder, got a file at {tmp_path / 'file'}" in error
 
 
+@pytest.mark.parametrize(
+    "before", ["", "explain analyze ", "/* a */ EXPLAIN -- b\n ANALYZE ", "explain (analyze) "]
+)
 def test_a_query_writes_no_file(
-    capsys: pytest.CaptureFixture[str], small_study_home: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], small_study_home: Path, tmp_path: Path, before: str
 ) -> None:
     target = tmp_path / "written.csv"
     code, _, error = run(
-        capsys, "query", "--home", str(small_study_home), f"copy (select 1) to '{target}'"
+        capsys, "query", "--home", str(small_study_home), f"{before}copy (select 1) to '{target}'"
     )
     assert (code, target.exists()) == (1, False)
     assert "of type COPY" in error
