@@ -22,6 +22,7 @@ from rich.text import Text
 
 from udfs.errors import CalibraryError
 from warehouse.connection import open_snapshot
+from warehouse.files import is_own_file
 
 LONGEST_CELL = 120
 
@@ -116,8 +117,12 @@ def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
         _print_table(table, stream)
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write *table* to *path*, replacing it only when the new file is whole."""
+def write_parquet(table: pa.Table, path: Path, home: Path) -> None:
+    """Write *table* to *path*, replacing it only when the new file is whole; no file of *home*."""
+    if is_own_file(home, path):
+        raise QueryError(
+            f"an answer must not replace a file of the warehouse, got {path}; name another file."
+        )
     part = path.with_name(path.name + ".part")
     try:
         pq.write_table(table, part)
