@@ -216,7 +216,7 @@ def query_command(
         raise typer.BadParameter("choose one of --csv, --json and --parquet.")
     table = answer(context.settings.home, sys.stdin.read() if sql == "-" else sql)
     if parquet is not None:
-        write_parquet(table, parquet)
+        write_parquet(table, parquet, context.settings.home)
         context.reporter.note(f"{table.num_rows:,} rows written to {parquet}")
         return
     form = QueryFormat.JSON if context.as_json else QueryFormat.TABLE

@@ -7,6 +7,7 @@ import datetime as dt
 import decimal
 import json
 import math
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -21,11 +22,19 @@ from rich.text import Text
 
 from udfs.errors import CalibraryError
 from warehouse.connection import open_snapshot
+from warehouse.files import is_own_file
 
 LONGEST_CELL = 120
 
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 """The snapshot is read-only whatever comes, but COPY would write files elsewhere."""
+
+_EXPLAIN = re.compile(
+    r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|explain\b|analy[sz]e\b|"
+    r"\(\s*(?:analy[sz]e|format)\b[^)]*\))*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What stands before the statement that is explained: EXPLAIN ANALYZE runs it, COPY included."""
 
 
 class QueryError(CalibraryError):
@@ -60,10 +69,11 @@ def answer(home: Path, sql: str) -> pa.Table:
                     f"a query must be one SQL statement, got {len(statements)}; "
                     "give them one at a time."
                 )
-            if statements[0].type not in _READING:
+            kind = _kind_read(connection, statements[0])
+            if kind not in _READING:
                 raise QueryError(
                     "a query must read, such as select, describe or explain, got a statement of "
-                    f"type {statements[0].type.name}; a file is written with --parquet or --csv."
+                    f"type {kind.name}; a file is written with --parquet or --csv."
                 )
             relation = connection.execute(statements[0])
             return relation.to_arrow_table()
@@ -72,6 +82,17 @@ def answer(home: Path, sql: str) -> pa.Table:
             raise QueryError(
                 f"the query must be answerable from the snapshot: {first_lines}"
             ) from None
+
+
+def _kind_read(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement
+) -> duckdb.StatementType:
+    """Return the type of *statement*, or of what it explains."""
+    if statement.type != duckdb.StatementType.EXPLAIN:
+        return statement.type
+    head = _EXPLAIN.match(statement.query)
+    inner = connection.extract_statements(statement.query[head.end() if head else 0 :])
+    return inner[0].type if len(inner) == 1 else duckdb.StatementType.INVALID
 
 
 def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
@@ -96,8 +117,12 @@ def write_answer(table: pa.Table, form: QueryFormat, stream: IO[str]) -> None:
         _print_table(table, stream)
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write *table* to *path*, replacing it only when the new file is whole."""
+def write_parquet(table: pa.Table, path: Path, home: Path) -> None:
+    """Write *table* to *path*, replacing it only when the new file is whole; no file of *home*."""
+    if is_own_file(home, path):
+        raise QueryError(
+            f"an answer must not replace a file of the warehouse, got {path}; name another file."
+        )
     part = path.with_name(path.name + ".part")
     try:
         pq.write_table(table, part)

@@ -28,6 +28,12 @@ def snapshot_path(home: Path) -> Path:
     return home / SNAPSHOT_FILE_NAME
 
 
+def is_own_file(home: Path, target: Path) -> bool:
+    """Say whether *target* is the work file or the snapshot of *home*, which no output replaces."""
+    own = {path.resolve() for path in (work_path(home), snapshot_path(home))}
+    return target.resolve() in own
+
+
 def log_path(path: Path) -> Path:
     """Return where DuckDB keeps the write-ahead log of the file at *path*."""
     return path.with_name(path.name + ".wal")

@@ -11,6 +11,7 @@ from flows.report.errors import ReportNotWritableError, UnknownReportStudyError
 from flows.report.page import rendered_page
 from flows.report.tables import read_tables
 from warehouse.connection import open_snapshot, snapshot_path
+from warehouse.files import is_own_file
 
 PAGE_NAME = "report.html"
 
@@ -57,6 +58,11 @@ def write_report(
     ReportNotWritableError
         The page cannot be written there.
     """
+    if output is not None and is_own_file(home, output):
+        raise ReportNotWritableError(
+            f"a report must not replace a file of the warehouse, got {output}; name another file "
+            "with --output."
+        )
     with open_snapshot(home) as connection:
         connection.execute("set search_path = 'marts'")
         connection.execute("set timezone = 'UTC'")

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 from typer.main import get_command
@@ -146,15 +147,32 @@ def test_a_home_that_is_a_file_is_refused(
     assert f"must be a folder, got a file at {tmp_path / 'file'}" in error
 
 
+@pytest.mark.parametrize(
+    "before", ["", "explain analyze ", "/* a */ EXPLAIN -- b\n ANALYZE ", "explain (analyze) "]
+)
 def test_a_query_writes_no_file(
-    capsys: pytest.CaptureFixture[str], small_study_home: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], small_study_home: Path, tmp_path: Path, before: str
 ) -> None:
     target = tmp_path / "written.csv"
     code, _, error = run(
-        capsys, "query", "--home", str(small_study_home), f"copy (select 1) to '{target}'"
+        capsys, "query", "--home", str(small_study_home), f"{before}copy (select 1) to '{target}'"
     )
     assert (code, target.exists()) == (1, False)
     assert "of type COPY" in error
+
+
+@pytest.mark.parametrize("command", [["report", "--output"], ["query", "select 1", "--parquet"]])
+@pytest.mark.parametrize("name", ["work.duckdb", "calibrary.duckdb"])
+def test_no_output_replaces_a_file_of_the_warehouse(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str], name: str
+) -> None:
+    with duckdb.connect(tmp_path / "calibrary.duckdb") as connection:
+        connection.execute("create schema marts")
+    (tmp_path / "work.duckdb").touch()
+    before = (tmp_path / name).read_bytes()
+    code, _, error = run(capsys, *command, str(tmp_path / name), "--home", str(tmp_path))
+    assert (code, (tmp_path / name).read_bytes() == before) == (1, True)
+    assert "must not replace a file of the warehouse" in error
 
 
 def test_a_file_that_is_not_there_is_named(
