@@ -34,8 +34,8 @@ class DriftError(CalibraryError):
 def refuse_drift(home: Path, study: Study) -> None:
     """Compare the published figures of *study* with its limits; do nothing where it sets none.
 
-    What cannot be compared (another definition, no noise, new or gone) has not drifted; a note
-    counts it. The answer depends on the snapshot alone, so asking again says the same until the
+    A figure that had a value and has none now is beyond every limit. What cannot be compared
+    (another definition, no noise, new or gone) has not drifted; a note counts it. The answer depends on the snapshot alone, so asking again says the same until the
     next publication that moves a figure of the study.
 
     Raises
@@ -57,7 +57,7 @@ def refuse_drift(home: Path, study: Study) -> None:
         elif not bounded:
             raise StudyError(_sentence_of_idle(limit, study, changes))
         for change in bounded:
-            if is_beyond(limit, change):
+            if is_beyond(limit, change) or has_become_undefined(change):
                 drifted.setdefault(change, limit)
             elif not _can_tell(limit, change):
                 unchecked.setdefault(change, change.change_status)
@@ -76,6 +76,12 @@ def is_beyond(limit: DriftLimit, change: FigureChange) -> bool:
     return _can_tell(limit, change) and all(
         _signed(limit, value) > bound for value, bound in _bounds(limit, change)
     )
+
+
+def has_become_undefined(change: FigureChange) -> bool:
+    """Say whether the figure had a value and has none now, as of a fit that no longer converges."""
+    was_defined = change.earlier_figure_value is not None
+    return change.change_status == "no_value" and was_defined and change.figure_value is None
 
 
 def _bounds(limit: DriftLimit, change: FigureChange) -> list[tuple[float | None, float]]:

@@ -76,8 +76,8 @@ def ingest_forecasts(
     notes = [*source.notes]
     if impossible := rejects.get("impossible_outcome"):
         notes.append(
-            f"{impossible:,} forecasts gave what came a probability of 0: all of them misses, which "
-            "accuracy, confidence and every error leave out and rejected_count counts"
+            f"{impossible:,} forecasts gave what came a probability of 0: all of them misses, "
+            "which accuracy, confidence and every error leave out and rejected_count counts"
         )
     return IngestReport(ingest.ingest_id, True, row_count, inserted, rejects, tuple(notes))
 

@@ -223,6 +223,22 @@ def test_what_a_limit_could_not_be_held_against_is_noted(
     assert "2 figures not compared: 1 gone_figure, 1 other_definition" in errors
 
 
+def test_a_figure_that_is_no_longer_defined_is_beyond_every_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = COMMON | {"measure_name": "fitted_temperature", "change_status": "no_value"}
+    lost = fit | {"figure_id": "lost", "earlier_figure_value": 1.1}
+    never = fit | {"figure_id": "never", "language_model_name": "other"}
+    limit = "measure_name: fitted_temperature, largest_change: 100"
+    write_snapshot(tmp_path, [never], "set of now")
+    assert compare(capsys, tmp_path, study(tmp_path, limit))[0] == 0
+    write_snapshot(tmp_path, [never, lost], "set of now")
+    code, _, errors = compare(capsys, tmp_path, study(tmp_path, limit))
+    assert code == 1
+    assert "1 went beyond" in errors
+    assert "fitted_temperature of held by net" in errors
+
+
 @pytest.mark.parametrize(
     ("limit", "sentence"),
     [
