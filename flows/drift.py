@@ -35,8 +35,9 @@ def refuse_drift(home: Path, study: Study) -> None:
     """Compare the published figures of *study* with its limits; do nothing where it sets none.
 
     A figure that had a value and has none now is beyond every limit. What cannot be compared
-    (another definition, no noise, new or gone) has not drifted; a note counts it. The answer depends on the snapshot alone, so asking again says the same until the
-    next publication that moves a figure of the study.
+    (another definition, no noise, new or gone) has not drifted; a note counts it. The answer
+    depends on the snapshot alone, so asking again says the same until the next publication that
+    moves a figure of the study.
 
     Raises
     ------
