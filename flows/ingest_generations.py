@@ -37,7 +37,7 @@ from flows.ingest_ledger import (
     write_rejects,
 )
 from flows.ingest_prompts import AmbiguousPromptError, PromptWriter, prompt_rows, study_prompts
-from flows.ingest_samples import without_taken_samples
+from flows.ingest_samples import SortedSamples, without_taken_samples
 from flows.study import StudySettings
 from udfs.identity import content_id, prompt_id
 from warehouse.schema import stories, texts
@@ -166,12 +166,14 @@ def _write_generations(
     else:
         resolver = _PromptResolver(study_prompts(connection, ingest.study_name), None)
     numbering = _SampleNumbering()
+    held = _held_numbers(connection, ingest)
     for batch in read_ahead(_prepared(ingest, source, resolver, numbering)):
         prompt_writer.write(batch.prompts)
         upsert(connection, texts, batch.texts)
-        samples = without_taken_samples(connection, ingest, batch.stories)
+        placed = _without_filled_gaps(held, batch)
+        samples = without_taken_samples(connection, ingest, placed.rows)
         inserted = adopt(connection, stories, samples.rows)
-        found = [*batch.rejects, *samples.rejects]
+        found = [*batch.rejects, *placed.rejects, *samples.rejects]
         if inserted < samples.rows.num_rows:
             copies = known_copies(connection, ingest, samples.rows)
             tally.repeated_count += sum(copy.has_same_text for copy in copies)
@@ -202,6 +204,58 @@ def _write_generations(
         tally.inserted_count += inserted
         if progress is not None:
             progress(batch.record_count, batch.byte_count)
+
+
+def _held_numbers(
+    connection: duckdb.DuckDBPyConnection, ingest: Ingest
+) -> dict[tuple[str, str], frozenset[int]]:
+    """Return the sample indexes that finished ingests gave, per prompt and story source."""
+    rows = connection.execute(
+        "select stories.prompt_id, stories.story_source_name, list(stories.sample_index) "
+        "from raw.stories as stories inner join raw.ingests as ingests "
+        "on stories.ingest_id = ingests.ingest_id where stories.study_name = $study_name "
+        "and stories.sample_index is not null and ingests.status = 'done' group by all",
+        {"study_name": ingest.study_name},
+    ).fetchall()
+    return {(prompt, source): frozenset(numbers) for prompt, source, numbers in rows}
+
+
+def _without_filled_gaps(
+    held: Mapping[tuple[str, str], frozenset[int]], batch: _PreparedGenerations
+) -> SortedSamples:
+    """Leave out samples that were numbered here into a gap of numbers given elsewhere.
+
+    A longer version of a file that numbers nothing goes on behind the numbers of the first. A gap
+    below them is a sample of another file that is missing, and whatever lands there by its place in
+    this file may well be another sample of the set once more.
+    """
+    if not batch.assigned_lines:
+        return SortedSamples(batch.stories, [])
+    kept, rejects = [], []
+    names = ("story_id", "file_name", "line_number", "prompt_id", "story_source_name")
+    for row in batch.stories.select([*names, "sample_index"]).to_pylist():
+        numbers = held.get((row["prompt_id"], row["story_source_name"]), frozenset())
+        number = row["sample_index"]
+        is_filling = (
+            row["line_number"] in batch.assigned_lines
+            and number not in numbers
+            and number < max(numbers, default=-1)
+        )
+        kept.append(not is_filling)
+        if is_filling:
+            rejects.append(
+                Reject(
+                    "sample",
+                    "duplicate_sample",
+                    f"Sample {number} of {row['story_source_name']} is missing among samples that "
+                    "were numbered elsewhere, and whether this is it cannot be told.",
+                    row["file_name"],
+                    row["line_number"],
+                    prompt_id=row["prompt_id"],
+                    story_id=row["story_id"],
+                )
+            )
+    return SortedSamples(batch.stories.filter(pa.array(kept, pa.bool_())), rejects)
 
 
 def _is_of_assigned(reject: Reject, assigned_lines: frozenset[int]) -> bool:

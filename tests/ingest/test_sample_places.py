@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -147,4 +148,44 @@ def test_a_second_file_without_sample_indexes_is_told_of_the_option(
             "no sample index, and numbering starts from 0 in every input: give a column of sample "
             "indexes with --sample-index-column.",
         )
+    ]
+
+
+def without_numbers(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in record.items() if name not in {"sample_index", "seed"}}
+        for record in records
+    ]
+
+
+def test_no_sample_is_numbered_into_the_gap_of_another_file(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    """Its place in the file would give it the missing number of a set that holds its text."""
+    complete = generation_records(sample_count=4)
+    gap = [record for record in complete if record["sample_index"] != 1]
+    ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", gap))
+    unnumbered = write_jsonl(tmp_path / "h.jsonl", without_numbers(gap))
+    report = ingest(warehouse, small, unnumbered)
+    assert report.inserted_count == 0
+    assert report.reject_counts == {"duplicate_sample": 12}
+    found = rows(warehouse, "select detail from raw.rejects where detail like 'Sample 1 of%'")
+    assert len(found) == 4
+    assert "whether this is it cannot be told" in found[0][0]
+
+
+def test_a_longer_version_of_a_file_without_numbers_goes_on_behind_the_first(
+    tmp_path: Path, warehouse: Connection, small: StudySettings
+) -> None:
+    records = generation_records(sample_count=3)
+    first = [record for record in records if record["sample_index"] < 2]
+    ingest(warehouse, small, write_jsonl(tmp_path / "g.jsonl", without_numbers(first)))
+    report = ingest(warehouse, small, write_jsonl(tmp_path / "h.jsonl", without_numbers(records)))
+    assert report.inserted_count == 4
+    assert rows(
+        warehouse, "select sample_index, count(*) from raw.stories group by all order by 1"
+    ) == [
+        (0, 4),
+        (1, 4),
+        (2, 4),
     ]
