@@ -26,7 +26,9 @@ bins_counted as (
             sum({{ fixed_units('confidence') }}) as confidence_units,
             sum({{ fixed_units('confidence * (1 - confidence)') }})
                 as variance_units,
-            max(confidence) as highest_confidence
+            -- Bins of equal width end where their edges say.
+            {{ 'max(confidence)' if binning == 'equal_mass' else 'cast(null as double)' }}
+                as highest_confidence
 
         from placed_tokens
 
