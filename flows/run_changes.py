@@ -14,7 +14,7 @@ from udfs.errors import CalibraryError
 from warehouse.connection import open_snapshot
 
 LEAST_UNITS = 2.0
-"""Changes beyond are shown as moved: noise alone goes so far in a twentieth of all figures."""
+"""Changes beyond are shown as moved: noise alone takes one bootstrapped figure in twenty so far."""
 
 
 class ComparisonError(CalibraryError):

