@@ -1,9 +1,9 @@
 """Idempotent Arrow upserts: the only way rows enter schema ``raw``.
 
-Always ``insert … on conflict``, never delete and insert: a process killed at the wrong moment
-after such a pair can leave a keyed table whose key finds nothing and accepts duplicates. Each batch
-is one transaction, so killing the process loses at most the batch in flight, and running again
-completes what is missing and changes nothing else.
+Always ``insert … on conflict``, or ``merge`` where a table has no index; never delete and insert: a
+process killed at the wrong moment after such a pair can leave a keyed table whose key finds nothing
+and accepts duplicates. Each batch is one transaction, so killing the process loses at most the
+batch in flight, and running again completes what is missing and changes nothing else.
 
 Where one call names a key twice, the first row counts, whatever the batches.
 """
@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from duckdb_sqlalchemy import Dialect, insert
 
 from warehouse.errors import RowsRefusedError
-from warehouse.schema import arrow_schema
+from warehouse.schema import arrow_schema, key_columns
 
 BATCH_ROWS = 50_000
 """Rows per transaction. Below 100,000, where a kill before the checkpoint once lost a key."""
@@ -50,7 +50,7 @@ def upsert(
     connection : duckdb.DuckDBPyConnection
         Connection to the work file, outside a transaction.
     table : sqlalchemy.Table
-        Target; its primary key is the conflict target.
+        Target; its key (`warehouse.schema.key_columns`) says which rows are known.
     rows : pyarrow.Table or RecordBatch, or sequence of mappings
         Must have every column that cannot be NULL and no unknown one; an absent column is NULL.
     update : sequence of str
@@ -69,6 +69,8 @@ def upsert(
     """
     _check_update(table, update)
     incoming = _first_of_each_key(table, _fitted(table, rows))
+    if not table.primary_key:
+        return _execute(connection, table, incoming, _merge(table))
     statement = insert(table).from_select(incoming.column_names, _incoming(incoming))
     if update:
         differs = [table.c[name].is_distinct_from(statement.excluded[name]) for name in update]
@@ -128,6 +130,18 @@ def _check_update(table: sa.Table, update: Sequence[str]) -> None:
         if column.primary_key or isinstance(column.type, sa.ARRAY):
             # DuckDB turns such an update into a delete and an insert behind the scenes.
             raise ValueError(f"update must name columns beside key and lists, got {name!r}")
+    if update and not table.primary_key:
+        raise ValueError(f"update must be empty for {table.name}, which has no index of its key")
+
+
+def _merge(table: sa.Table) -> sa.TextClause:
+    """Return the statement that inserts what is new into a table without an index of its key."""
+    keys = [_DIALECT.identifier_preparer.quote(column.name) for column in key_columns(table)]
+    target = _DIALECT.identifier_preparer.format_table(table)
+    return sa.text(
+        f"merge into {target} using {_INCOMING} using ({', '.join(keys)}) "
+        "when not matched then insert by name"
+    )
 
 
 def _incoming(incoming: pa.Table) -> sa.Select[Any]:
@@ -139,7 +153,7 @@ def _execute(
     connection: duckdb.DuckDBPyConnection,
     table: sa.Table,
     incoming: pa.Table,
-    statement: sa.Insert,
+    statement: sa.Insert | sa.TextClause,
 ) -> int:
     compiled = statement.compile(dialect=_DIALECT)
     parameters = [compiled.params[name] for name in compiled.positiontup or ()]
@@ -188,7 +202,7 @@ def _refusal(
     row = broken[0] if broken else {}
     named = [name for name in row if re.search(rf"\b{re.escape(name)}\b", condition)]
     values = ", ".join(f"{name} {row[name]!r}" for name in named) or "a value outside"
-    key = ", ".join(f"{c.name} {row.get(c.name)!r}" for c in table.primary_key)
+    key = ", ".join(f"{c.name} {row.get(c.name)!r}" for c in key_columns(table))
     if condition.startswith("("):
         condition = condition[1:-1]
     return f"raw.{table.name} must hold {condition}, got {values}, in the row with {key}."
@@ -252,7 +266,7 @@ def _cast(table: sa.Table, name: str, column: pa.ChunkedArray, kind: pa.DataType
 
 def _first_of_each_key(table: sa.Table, incoming: pa.Table) -> pa.Table:
     """Drop every row whose key came before it: DuckDB refuses to touch a row twice at once."""
-    keys = [column.name for column in table.primary_key]
+    keys = [column.name for column in key_columns(table)]
     numbered = incoming.select(keys).append_column(_ORDER, pa.array(range(incoming.num_rows)))
     first = numbered.group_by(keys, use_threads=False).aggregate([(_ORDER, "min")])
     if first.num_rows == incoming.num_rows:

@@ -72,6 +72,19 @@ def study(**values: Any) -> dict[str, Any]:
     } | values
 
 
+def scored_token_rows(count: int) -> pa.Table:
+    """Return *count* tokens of one document."""
+    return pa.table(
+        {
+            "scoring_id": ["scoring"] * count,
+            "document_id": ["document"] * count,
+            "token_index": pa.array(range(count), pa.int32()),
+            "confidence": [0.5] * count,
+            "is_hit": [True] * count,
+        }
+    )
+
+
 def token_counts(count: int, tokens: int = 7) -> pa.Table:
     """Return *count* rows of ``raw.text_token_counts``."""
     return pa.table(

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from warehouse.connection import open_warehouse
-from warehouse.schema import arrow_schema, metadata
+from warehouse.schema import arrow_schema, key_columns, metadata
 
 TABLES = metadata.sorted_tables
 
@@ -41,6 +41,11 @@ def test_comments_and_keys_are_in_the_file_itself(made: Path) -> None:
         }
         key = inspector.get_pk_constraint(table.name, schema="raw")["constrained_columns"]
         assert key == [column.name for column in table.primary_key]
+
+
+def test_every_table_has_a_key_and_all_but_the_largest_an_index_of_it() -> None:
+    assert all(key_columns(table) for table in TABLES)
+    assert [table.name for table in TABLES if not table.primary_key] == ["scored_tokens"]
 
 
 def test_no_raw_table_has_a_secondary_index_or_a_foreign_key(made: Path) -> None:

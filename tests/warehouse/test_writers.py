@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.conftest import Process
-from tests.warehouse.rows import ingest, story, text, token_counts
+from tests.warehouse.rows import ingest, scored_token_rows, story, text, token_counts
 from warehouse import writers
 from warehouse.connection import open_warehouse
 from warehouse.errors import RowsRefusedError
 from warehouse.schema import (
     arrow_schema,
     ingests,
+    scored_tokens,
     stories,
     text_embeddings,
     text_token_counts,
@@ -235,6 +236,99 @@ def test_names_of_python_variables_are_no_tables(connection: duckdb.DuckDBPyConn
     with pytest.raises(duckdb.CatalogException):
         connection.execute("from not_a_table")
     assert not_a_table.num_rows == 1
+
+
+def token(document: int, index: int, count: int = 1) -> dict[str, object]:
+    return {
+        "scoring_id": "scoring",
+        "document_id": str(document),
+        "token_index": index,
+        "byte_count": count,
+        "confidence": 0.5,
+        "is_hit": True,
+    }
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    calls=st.lists(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), max_size=8),
+        max_size=4,
+    )
+)
+def test_rows_of_a_table_without_an_index_are_merged_by_their_key(
+    connection: duckdb.DuckDBPyConnection,
+    monkeypatch: pytest.MonkeyPatch,
+    calls: list[list[tuple[int, int, int]]],
+) -> None:
+    connection.execute("delete from raw.scored_tokens")
+    monkeypatch.setattr(writers, "BATCH_ROWS", 3)
+    expected: dict[tuple[str, int], int] = {}
+    for call in calls:
+        before = len(expected)
+        for document, index, count in call:
+            expected.setdefault((str(document), index), count)
+        added = upsert(connection, scored_tokens, [token(*row) for row in call])
+        assert added == len(expected) - before
+    stored = connection.execute(
+        "select document_id, token_index, byte_count from raw.scored_tokens"
+    ).fetchall()
+    assert sorted(stored) == sorted((*key, count) for key, count in expected.items())
+
+
+def test_nothing_is_updated_in_a_table_without_an_index(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    with pytest.raises(ValueError, match="scored_tokens"):
+        upsert(connection, scored_tokens, [token(0, 0)], update=["byte_count"])
+    with pytest.raises(RowsRefusedError, match="document_id '0', token_index 1"):
+        upsert(connection, scored_tokens, [token(0, 0), token(0, 1, count=-1)])
+
+
+MERGE = """
+    import sys
+    from pathlib import Path
+    from tests.warehouse.rows import scored_token_rows
+    from warehouse.connection import open_warehouse
+    from warehouse.schema import scored_tokens
+    from warehouse.writers import upsert
+    rows = scored_token_rows(160_000)
+    with open_warehouse(Path(sys.argv[1])) as connection:
+        for start in range(0, rows.num_rows, 5_000):
+            upsert(connection, scored_tokens, rows.slice(start, 5_000))
+            print(start + 5_000, flush=True)
+"""
+
+
+def test_killing_merges_anywhere_keeps_every_finished_batch_and_doubles_no_row(
+    work: Path, start_python: Callable[..., Process]
+) -> None:
+    rng = random.Random(12)  # noqa: S311
+    counted = "select count(*), count(distinct token_index) from raw.scored_tokens"
+    for first_batches in (3, 26):
+        process = start_python(MERGE, work)
+        assert process.stdout is not None
+        finished = 0
+        for _ in range(first_batches):
+            finished = int(process.stdout.readline())
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        finished = max([finished, *(int(line) for line in process.stdout)])
+        process.wait()
+        with open_warehouse(work) as connection:
+            row = connection.execute(counted).fetchone()
+            assert row is not None
+            assert row[0] == row[1] >= finished
+            assert row[0] % 5_000 == 0
+    rows = scored_token_rows(160_000)
+    with open_warehouse(work) as connection:
+        assert upsert(connection, scored_tokens, rows) == 160_000 - row[0]
+        assert connection.execute(counted).fetchone() == (160_000, 160_000)
+        assert upsert(connection, scored_tokens, rows) == 0
 
 
 FILL = """

@@ -11,12 +11,29 @@ RAW_SCHEMA = "raw"
 
 metadata = sa.MetaData(schema=RAW_SCHEMA)
 
+_MERGED = "is_merge_key"
+
 
 def key(
     name: str, comment: str, kind: type[sa.types.TypeEngine[Any]] = sa.String
 ) -> sa.Column[Any]:
     """Return a column of the primary key."""
     return sa.Column(name, kind, primary_key=True, autoincrement=False, comment=comment)
+
+
+def merge_key(
+    name: str, comment: str, kind: type[sa.types.TypeEngine[Any]] = sa.String
+) -> sa.Column[Any]:
+    """Return a column of the key of a table without an index; `warehouse.writers` merges by it.
+
+    For tables of so many and so small rows that an index would be a good part of them.
+    """
+    return sa.Column(name, kind, nullable=False, comment=comment, info={_MERGED: True})
+
+
+def key_columns(table: sa.Table) -> list[sa.Column[Any]]:
+    """Return the columns that tell the rows of *table* apart, indexed or not."""
+    return [column for column in table.columns if column.primary_key or _MERGED in column.info]
 
 
 def must(

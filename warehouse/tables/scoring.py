@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from warehouse.tables.columns import key, may, metadata, must
+from warehouse.tables.columns import key, may, merge_key, metadata, must
 
 test_set_texts = sa.Table(
     "test_set_texts",
@@ -75,12 +75,12 @@ scored_documents = sa.Table(
 scored_tokens = sa.Table(
     "scored_tokens",
     metadata,
-    key("scoring_id", "Scoring that the token belongs to, a key of raw.scorings."),
-    key(
+    merge_key("scoring_id", "Scoring that the token belongs to, a key of raw.scorings."),
+    merge_key(
         "document_id",
         "Document that the token stands in; of imported forecasts their scoring_id.",
     ),
-    key(
+    merge_key(
         "token_index",
         "Place of the token in its document, its context included, from 0; of imported forecasts "
         "that in their file.",
