@@ -39,7 +39,7 @@ from flows.ingest_selection import (
     write_selection,
 )
 from flows.study import StudySettings
-from udfs.identity import content_id, prompt_id
+from udfs.identity import content_ids, prompt_id
 from warehouse.schema import stories, texts
 from warehouse.writers import adopt, upsert
 
@@ -226,13 +226,7 @@ def _story_rows(
     return pa.table(
         {
             "study_name": pa.array([ingest.study_name] * size, pa.string()),
-            "story_id": pa.array(
-                [
-                    content_id(HUMAN, prompt, text)
-                    for prompt, text in zip(prompt_ids, text_ids, strict=True)
-                ],
-                pa.string(),
-            ),
+            "story_id": pa.array(content_ids(HUMAN, prompt_ids, text_ids), pa.string()),
             "prompt_id": pa.array(prompt_ids, pa.string()),
             "text_id": story_texts.column("text_id"),
             "story_kind": pa.array([HUMAN] * size, pa.string()),

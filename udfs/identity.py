@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections.abc import Sequence
+
+import orjson
 
 ID_BYTES = 16
 """128 bits: among 10 million ids the chance of any collision is below 1e-24."""
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def content_id(*parts: str | int | float | None) -> str:
@@ -24,8 +29,24 @@ def content_id(*parts: str | int | float | None) -> str:
     >>> content_id("a", "b") == content_id("ab")
     False
     """
-    canonical = json.dumps(parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    canonical = _CANONICAL.encode(parts)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * ID_BYTES]
+
+
+def content_ids(first: str, *columns: Sequence[str]) -> list[str]:
+    """Return `content_id` of *first* and the values beside each other in *columns*, each a text.
+
+    In bulk and three times as fast. Of a lone surrogate there is no UTF-8: a `TypeError`.
+
+    Examples
+    --------
+    >>> content_ids("human", ["a", "b"], ["c", "d"])[1] == content_id("human", "b", "d")
+    True
+    """
+    return [
+        hashlib.sha256(orjson.dumps((first, *row))).hexdigest()[: 2 * ID_BYTES]
+        for row in zip(*columns, strict=True)
+    ]
 
 
 def text_id(text: str) -> str:

@@ -37,6 +37,8 @@ from flows.corpora.layouts import RECOGNISED
 BLOCK_BYTES = 16 << 20
 """Decompressed bytes read at once: large enough for bulk work, small enough for four in flight."""
 
+FIRST_BLOCK_BYTES = 1 << 20
+
 BATCH_RECORDS = 50_000
 
 PARQUET_BATCH_ROWS = 4_096
@@ -181,13 +183,17 @@ def _refuse_late_columns(
 def _line_blocks(
     file: InputFile, source: ByteSource, block_bytes: int
 ) -> Iterator[tuple[list[bytes], int, int]]:
-    """Yield whole lines, the number of the first, and the bytes of the file read for them."""
+    """Yield whole lines, the number of the first, and the bytes of the file read for them.
+
+    The first blocks are smaller than *block_bytes*, so that the work on them begins at once.
+    """
     rest = source.read(len(BYTE_ORDER_MARK))
     rest = b"" if rest == BYTE_ORDER_MARK else rest
     line_number, position = 1, 0
-    pieces = [rest]
+    pieces, size = [rest], FIRST_BLOCK_BYTES
     while True:
-        block = source.read(block_bytes)
+        block = source.read(min(size, block_bytes))
+        size *= 2
         if block and b"\n" not in block:
             pieces.append(block)
             if sum(map(len, pieces)) > LONGEST_LINE_BYTES:
@@ -196,7 +202,8 @@ def _line_blocks(
                     f"of {file.path} has more; records are separated by line ends."
                 )
             continue
-        lines = b"".join((*pieces, block)).split(b"\n")
+        lines = block.split(b"\n")
+        lines[:1] = b"".join((*pieces, lines[0])).split(b"\n")
         pieces = [lines.pop()] if block or not lines[-1] else []
         before, position = position, source.position()
         if lines:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from udfs.word_sets import COMBINING_MARKS
 
 _WORD_CHARACTER, _JOINER, _MARK = 1, 2, 3
 _JOINERS = "'’-"
+_APOSTROPHE = "’"
+_APOSTROPHE_BYTES = _APOSTROPHE.encode()
 
 _BETWEEN = b"\xff"
 """Stands between texts: no byte of UTF-8."""
@@ -31,8 +34,10 @@ _FOLDED = bytes(
 )
 """ASCII case folded and white space made blanks; bytes of longer characters as they are."""
 
-WORK_CHARACTERS = 1 << 18
-"""Characters classified at once: their temporary arrays stay in the cache."""
+WORK_BYTES = 1 << 18
+"""Bytes looked through at once: their temporary arrays stay in the cache."""
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 def text_columns(texts: Sequence[str]) -> pa.Table:
@@ -44,6 +49,12 @@ def text_columns(texts: Sequence[str]) -> pa.Table:
     byte_counts = np.fromiter(map(len, encoded), np.int32, len(encoded))
     offsets = np.zeros(len(encoded) + 1, np.int32)
     np.cumsum(byte_counts, out=offsets[1:])
+    word_counts: list[int] = []
+    digests: list[str] = []
+    for start, stop in _chunks(offsets):
+        counted, fingerprints = _words_and_md5s(texts[start:stop], encoded[start:stop])
+        word_counts += counted
+        digests += fingerprints
     return pa.table(
         {
             "text_id": [hashlib.sha256(data).hexdigest()[: 2 * ID_BYTES] for data in encoded],
@@ -52,55 +63,87 @@ def text_columns(texts: Sequence[str]) -> pa.Table:
             ),
             "character_count": np.fromiter(map(len, texts), np.int32, len(encoded)),
             "byte_count": byte_counts,
-            "word_count": word_counts(texts),
-            "normalised_md5": normalised_md5s(texts, encoded),
+            "word_count": pa.array(word_counts, pa.int32()),
+            "normalised_md5": pa.array(digests, pa.string()),
         }
     )
 
 
-def word_counts(texts: Sequence[str]) -> NDArray[np.int32]:
-    """Return `udfs.word_sets.count_words` of every text, shape (n_texts,).
+def _chunks(offsets: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of neighbouring texts of about `WORK_BYTES` together."""
+    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], WORK_BYTES))
+    yield from pairwise(np.unique([0, *cuts, len(offsets) - 1]).tolist())
 
-    A word begins where a word character follows none; marks belong to the word character they
-    follow; a run that follows another by exactly one apostrophe or hyphen goes on with that word.
+
+def _words_and_md5s(texts: Sequence[str], encoded: Sequence[bytes]) -> tuple[list[int], list[str]]:
+    """Return `count_words` of `udfs.word_sets` and `normalised_md5` of `udfs.identity` of texts.
+
+    On the bytes of all where nothing beyond ASCII is in a word or normalised, one by one elsewhere.
     """
-    counts = np.zeros(len(texts), np.int32)
-    for start, stop in _chunks(texts):
-        counts[start:stop] = _word_counts(texts[start:stop])
-    return counts
+    beyond = [
+        _NOTHING if text.isascii() else set(data.translate(None, _ASCII).decode())
+        for text, data in zip(texts, encoded, strict=True)
+    ]
+    plain = [
+        data if all(map(_is_inert, characters)) else normalise_story(text).encode()
+        for text, data, characters in zip(texts, encoded, beyond, strict=True)
+    ]
+    joined = _BETWEEN.join((b"", *plain, b"")).translate(_FOLDED)
+    folded = np.frombuffer(joined, np.uint8)
+    counts = _begun_words(folded, list(map(len, plain)), has_apostrophe=_APOSTROPHE_BYTES in joined)
+    for place, characters in enumerate(beyond):
+        if characters and not all(map(_is_apart, characters)):
+            counts[place] = _count_words(texts[place])
+    digests = [hashlib.md5(data, usedforsecurity=False).hexdigest() for data in _collapsed(folded)]
+    return counts, digests
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of neighbouring texts of about `WORK_CHARACTERS` together."""
-    start = size = 0
-    for index, text in enumerate(texts):
-        if size + len(text) > WORK_CHARACTERS and index > start:
-            yield start, index
-            start, size = index, 0
-        size += len(text)
-    if start < len(texts):
-        yield start, len(texts)
+def _begun_words(
+    folded: NDArray[np.uint8], sizes: Sequence[int], *, has_apostrophe: bool
+) -> list[int]:
+    """Return the words of texts in which, beyond ASCII, only the apostrophe is part of any.
+
+    A word begins where a word character follows none; a run that follows another by exactly one
+    apostrophe or hyphen goes on with that word.
+
+    Parameters
+    ----------
+    folded : ndarray of uint8, shape (bytes,)
+        Texts in lower case, with a byte before, between and after them.
+    sizes : sequence of int
+        Bytes of each.
+    has_apostrophe : bool
+        Whether the typographic one, of three bytes, is in any.
+    """
+    # Unsigned: what is below "a" or "0" comes out far above.
+    is_word = ((folded - ord("a")) < 26) | ((folded - ord("0")) < 10)
+    begins = is_word[1:] & ~is_word[:-1]
+    is_joiner = (folded == ord("'")) | (folded == ord("-"))
+    begins[1:] &= ~(is_joiner[1:-1] & is_word[:-2])
+    if has_apostrophe:
+        first, middle, last = _APOSTROPHE_BYTES
+        ends = np.flatnonzero(folded == last)
+        ends = ends[(folded[ends - 1] == middle) & (folded[ends - 2] == first)]
+        begins[ends[is_word[ends - 3]]] = False
+    # A beginning at place p of the texts is at p - 1 here, where no text has a byte before it.
+    stops = np.cumsum(np.add(sizes, 1)).tolist()
+    return [int(np.count_nonzero(begins[start:stop])) for start, stop in pairwise([0, *stops])]
 
 
-def _word_counts(texts: Sequence[str]) -> NDArray[np.int64]:
-    joined = "\n".join(texts)
-    codes: NDArray[np.uint8] | NDArray[np.uint32]
-    if joined.isascii():
-        codes = np.frombuffer(joined.encode("ascii"), np.uint8)
-    else:
-        codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
-    classes = np.zeros(len(codes) + 2, np.uint8)
-    np.take(_character_classes(), codes, out=classes[2:])
+def _count_words(text: str) -> int:
+    """Return `udfs.word_sets.count_words` of a text with words or marks beyond ASCII.
+
+    Marks belong to the word character they follow.
+    """
+    codes = np.frombuffer(f"\n\n{text}".encode("utf-32-le"), np.uint32)
+    classes = _character_classes()[codes]
     is_word = classes == _WORD_CHARACTER
     is_mark = classes == _MARK
     # One round for each mark in the longest run of marks, mostly none.
     while (joins := is_mark[1:] & is_word[:-1] & ~is_word[1:]).any():
         is_word[1:] |= joins
     goes_on = (classes[1:-1] == _JOINER) & is_word[:-2]
-    begins = is_word[2:] & ~is_word[1:-1] & ~goes_on
-    ends = np.cumsum([len(text) + 1 for text in texts])
-    until = np.searchsorted(np.flatnonzero(begins), ends)
-    return np.diff(until, prepend=0)
+    return int(np.count_nonzero(is_word[2:] & ~is_word[1:-1] & ~goes_on))
 
 
 @functools.cache
@@ -114,21 +157,29 @@ def _character_classes() -> NDArray[np.uint8]:
     return classes
 
 
-def normalised_md5s(texts: Sequence[str], encoded: Sequence[bytes]) -> list[str]:
-    """Return `udfs.identity.normalised_md5` of every text, given also as UTF-8 bytes."""
-    normalised: list[bytes] = []
-    for start, stop in _chunks(texts):
-        normalised += _normalised_bytes(texts[start:stop], encoded[start:stop])
-    return [hashlib.md5(data, usedforsecurity=False).hexdigest() for data in normalised]
+@functools.lru_cache(maxsize=4096)
+def _is_apart(character: str) -> bool:
+    """Whether *character*, beyond ASCII, is the apostrophe or in no word."""
+    return character == _APOSTROPHE or not _character_classes()[ord(character)]
 
 
-def _normalised_bytes(texts: Sequence[str], encoded: Sequence[bytes]) -> list[bytes]:
-    """Normalise on bytes where nothing beyond ASCII changes, one by one elsewhere."""
-    plain = [
-        data if text.isascii() or _is_inert(text, data) else normalise_story(text).encode()
-        for text, data in zip(texts, encoded, strict=True)
-    ]
-    folded = np.frombuffer(_BETWEEN.join((b"", *plain, b"")).translate(_FOLDED), np.uint8)
+@functools.lru_cache(maxsize=4096)
+def _is_inert(character: str) -> bool:
+    """Whether NFC, case folding and white space leave *character* as it is beside any other.
+
+    What NFC may join to the character before it is a mark or a vowel or final of Hangul.
+    """
+    return (
+        character.casefold() == character
+        and not character.isspace()
+        and not unicodedata.category(character).startswith("M")
+        and not "\u1100" <= character <= "\u11ff"
+        and unicodedata.is_normalized("NFC", character)
+    )
+
+
+def _collapsed(folded: NDArray[np.uint8]) -> list[bytes]:
+    """Return texts in lower case, as `_begun_words` takes them, with white space collapsed."""
     is_blank = folded == ord(" ")
     is_edge = is_blank | (folded == _BETWEEN[0])
     # Of a run of blanks the first stays, unless it opens or ends a text.
@@ -136,14 +187,3 @@ def _normalised_bytes(texts: Sequence[str], encoded: Sequence[bytes]) -> list[by
     is_kept[1:-1] |= ~is_edge[:-2]
     kept = folded[is_kept].tobytes()
     return [data.removesuffix(b" ") for data in kept.split(_BETWEEN)[1:-1]]
-
-
-def _is_inert(text: str, encoded: bytes) -> bool:
-    """Whether NFC, case folding and white space leave every character beyond ASCII as it is."""
-    beyond = set(encoded.translate(None, _ASCII).decode())
-    return all(map(_is_inert_character, beyond)) and unicodedata.is_normalized("NFC", text)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_inert_character(character: str) -> bool:
-    return character.casefold() == character and not character.isspace()

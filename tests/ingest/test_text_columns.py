@@ -41,11 +41,15 @@ def test_every_character_is_classified_as_the_definitions_do() -> None:
 
 
 def test_texts_longer_than_a_chunk_are_counted_whole() -> None:
-    long = "it's " * bulk.WORK_CHARACTERS
-    assert bulk.word_counts([long, "", "one", long + "’"]).tolist() == [
-        bulk.WORK_CHARACTERS,
-        0,
-        1,
-        bulk.WORK_CHARACTERS,
-    ]
-    assert bulk.word_counts([]).tolist() == []
+    long = "it's " * bulk.WORK_BYTES
+    columns = text_columns([long, "", "one", long + "’"])
+    assert columns.column("word_count").to_pylist() == [bulk.WORK_BYTES, 0, 1, bulk.WORK_BYTES]
+    assert text_columns([]).num_rows == 0
+
+
+def test_neighbours_do_not_join_and_the_apostrophe_is_read_by_its_three_bytes() -> None:
+    # U+2659 and U+2122 end in bytes of the apostrophe without being one.
+    texts = ["it", "’s", "it’s", "a♙b", "a™b", "’", "", "’a’", "a’’b", "é’s", "rock’n’roll -x"]
+    columns = text_columns(texts)
+    assert columns.column("word_count").to_pylist() == [count_words(text) for text in texts]
+    assert columns.column("word_count").to_pylist() == [1, 1, 1, 2, 2, 0, 0, 1, 2, 1, 2]
