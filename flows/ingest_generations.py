@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -16,12 +16,12 @@ from flows.corpora.generation_inputs import (
     open_generations,
 )
 from flows.corpora.layouts import GenerationsLayout
-from flows.corpora.read_ahead import read_ahead
 from flows.corpora.selection import FEWEST_PROMPTS
 from flows.corpora.text_columns import text_columns
 from flows.ingest_ledger import (
     Ingest,
     IngestReport,
+    KnownCopy,
     Progress,
     Reject,
     begin_ingest,
@@ -36,12 +36,13 @@ from flows.ingest_ledger import (
     register_study,
     write_rejects,
 )
+from flows.ingest_pipeline import texts_written
 from flows.ingest_prompts import AmbiguousPromptError, PromptWriter, prompt_rows, study_prompts
 from flows.ingest_samples import SortedSamples, without_taken_samples
 from flows.study import StudySettings
 from udfs.identity import content_id, prompt_id
-from warehouse.schema import stories, texts
-from warehouse.writers import adopt, upsert
+from warehouse.schema import stories
+from warehouse.writers import adopt
 
 GENERATED = "generated"
 
@@ -167,43 +168,40 @@ def _write_generations(
         resolver = _PromptResolver(study_prompts(connection, ingest.study_name), None)
     numbering = _SampleNumbering()
     held = _held_numbers(connection, ingest)
-    for batch in read_ahead(_prepared(ingest, source, resolver, numbering)):
-        prompt_writer.write(batch.prompts)
-        upsert(connection, texts, batch.texts)
-        placed = _without_filled_gaps(held, batch)
-        samples = without_taken_samples(connection, ingest, placed.rows)
-        inserted = adopt(connection, stories, samples.rows)
-        found = [*batch.rejects, *placed.rejects, *samples.rejects]
-        if inserted < samples.rows.num_rows:
-            copies = known_copies(connection, ingest, samples.rows)
-            tally.repeated_count += sum(copy.has_same_text for copy in copies)
-            found = [
-                *found,
-                *(
-                    Reject(
-                        "sample",
-                        "duplicate_sample",
-                        f"The same sample has {'the same' if copy.has_same_text else 'another'} "
-                        f"text on line {copy.known_line_number} of {copy.known_file_name}, which "
-                        "stays.",
-                        copy.file_name,
-                        copy.line_number,
-                        prompt_id=copy.prompt_id,
-                        story_id=copy.story_id,
-                    )
-                    for copy in copies
-                ),
-            ]
-        found = [_explained(reject, batch.assigned_lines) for reject in found]
-        write_rejects(connection, ingest, found)
-        tally.record_count += batch.record_count
-        tally.assigned_count += len(batch.assigned_lines)
-        tally.assigned_rejected_count += sum(
-            _is_of_assigned(reject, batch.assigned_lines) for reject in found
-        )
-        tally.inserted_count += inserted
-        if progress is not None:
-            progress(batch.record_count, batch.byte_count)
+    with texts_written(connection, _prepared(ingest, source, resolver, numbering)) as batches:
+        for batch in batches:
+            prompt_writer.write(batch.prompts)
+            placed = _without_filled_gaps(held, batch)
+            samples = without_taken_samples(connection, ingest, placed.rows)
+            inserted = adopt(connection, stories, samples.rows)
+            found = [*batch.rejects, *placed.rejects, *samples.rejects]
+            if inserted < samples.rows.num_rows:
+                copies = known_copies(connection, ingest, samples.rows)
+                tally.repeated_count += sum(copy.has_same_text for copy in copies)
+                found += map(_copy_reject, copies)
+            found = [_explained(reject, batch.assigned_lines) for reject in found]
+            write_rejects(connection, ingest, found)
+            tally.record_count += batch.record_count
+            tally.assigned_count += len(batch.assigned_lines)
+            tally.assigned_rejected_count += sum(
+                _is_of_assigned(reject, batch.assigned_lines) for reject in found
+            )
+            tally.inserted_count += inserted
+            if progress is not None:
+                progress(batch.record_count, batch.byte_count)
+
+
+def _copy_reject(copy: KnownCopy) -> Reject:
+    return Reject(
+        "sample",
+        "duplicate_sample",
+        f"The same sample has {'the same' if copy.has_same_text else 'another'} text on line "
+        f"{copy.known_line_number} of {copy.known_file_name}, which stays.",
+        copy.file_name,
+        copy.line_number,
+        prompt_id=copy.prompt_id,
+        story_id=copy.story_id,
+    )
 
 
 def _held_numbers(
@@ -325,7 +323,7 @@ def _prepared(
     source: GenerationInput,
     resolver: _PromptResolver,
     numbering: _SampleNumbering,
-) -> Iterator[_PreparedGenerations]:
+) -> Generator[_PreparedGenerations, None, None]:
     for batch in source.read_generations():
         yield _prepare(ingest, batch, resolver, numbering)
 

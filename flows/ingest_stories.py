@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
 
 from flows.corpora.layouts import StoriesLayout
-from flows.corpora.read_ahead import read_ahead
 from flows.corpora.story_inputs import StoryBatch, StoryInput, open_stories
 from flows.corpora.text_columns import text_columns
 from flows.ingest_ledger import (
@@ -30,6 +29,7 @@ from flows.ingest_ledger import (
     register_study,
     write_rejects,
 )
+from flows.ingest_pipeline import texts_written
 from flows.ingest_prompts import PromptWriter, prompt_rows
 from flows.ingest_selection import (
     SelectionReport,
@@ -40,8 +40,8 @@ from flows.ingest_selection import (
 )
 from flows.study import StudySettings
 from udfs.identity import content_ids, prompt_id
-from warehouse.schema import stories, texts
-from warehouse.writers import adopt, upsert
+from warehouse.schema import stories
+from warehouse.writers import adopt
 
 HUMAN = "human"
 
@@ -133,24 +133,24 @@ def write_stories(
     with bulk_loading(connection):
         if source.read_prompts is not None:
             known = prompt_writer.write_file(source.read_prompts(), progress)
-        for batch in read_ahead(_prepared(ingest, source, known)):
-            prompt_writer.write(batch.prompts)
-            upsert(connection, texts, batch.texts)
-            inserted = adopt(connection, stories, batch.stories)
-            found = batch.rejects
-            if inserted < batch.stories.num_rows:
-                found = [*found, *_copies(connection, ingest, batch.stories)]
-            write_rejects(connection, ingest, found)
-            row_count += batch.record_count
-            written += inserted
-            if progress is not None:
-                progress(batch.record_count, batch.byte_count)
+        with texts_written(connection, _prepared(ingest, source, known)) as batches:
+            for batch in batches:
+                prompt_writer.write(batch.prompts)
+                inserted = adopt(connection, stories, batch.stories)
+                found = batch.rejects
+                if inserted < batch.stories.num_rows:
+                    found = [*found, *_copies(connection, ingest, batch.stories)]
+                write_rejects(connection, ingest, found)
+                row_count += batch.record_count
+                written += inserted
+                if progress is not None:
+                    progress(batch.record_count, batch.byte_count)
     return row_count, written
 
 
 def _prepared(
     ingest: Ingest, source: StoryInput, known: dict[str, str] | None
-) -> Iterator[_PreparedStories]:
+) -> Generator[_PreparedStories, None, None]:
     prompt_file = source.file_names[0]
     for batch in source.read_stories():
         yield _prepare(ingest, batch, known, prompt_file)

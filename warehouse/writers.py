@@ -11,6 +11,7 @@ Where one call names a key twice, the first row counts, whatever the batches.
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ import duckdb
 import pyarrow as pa
 import sqlalchemy as sa
 from duckdb_sqlalchemy import Dialect, insert
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from warehouse.errors import RowsRefusedError
 from warehouse.schema import arrow_schema, key_columns
@@ -69,18 +71,7 @@ def upsert(
     """
     _check_update(table, update)
     incoming = _first_of_each_key(table, _fitted(table, rows))
-    if not table.primary_key:
-        return _execute(connection, table, incoming, _merge(table))
-    statement = insert(table).from_select(incoming.column_names, _incoming(incoming))
-    if update:
-        differs = [table.c[name].is_distinct_from(statement.excluded[name]) for name in update]
-        statement = statement.on_conflict_do_update(
-            index_elements=list(table.primary_key),
-            set_={name: statement.excluded[name] for name in update},
-            where=sa.or_(*differs),
-        )
-    else:
-        statement = statement.on_conflict_do_nothing(index_elements=list(table.primary_key))
+    statement = _upsert_statement(table, tuple(incoming.column_names), tuple(update))
     return _execute(connection, table, incoming, statement)
 
 
@@ -103,25 +94,51 @@ def adopt(connection: duckdb.DuckDBPyConnection, table: sa.Table, rows: Rows) ->
         As `upsert` does.
     """
     incoming = _first_of_each_key(table, _fitted(table, rows))
-    statement = insert(table).from_select(incoming.column_names, _incoming(incoming))
-    keys = {column.name for column in table.primary_key}
+    statement = _adopt_statement(table, tuple(incoming.column_names))
     finished = connection.execute(
         "select ingest_id from raw.ingests where status = 'done'"
     ).fetchall()
+    return _execute(
+        connection, table, incoming, statement, {"finished": [row[0] for row in finished]}
+    )
+
+
+@functools.cache  # SQLAlchemy takes longer for a statement than DuckDB does for a thousand rows
+def _upsert_statement(
+    table: sa.Table, column_names: tuple[str, ...], update: tuple[str, ...]
+) -> SQLCompiler:
+    if not table.primary_key:
+        return _merge(table).compile(dialect=_DIALECT)
+    statement = insert(table).from_select(column_names, _incoming(column_names))
+    if not update:
+        statement = statement.on_conflict_do_nothing(index_elements=list(table.primary_key))
+        return statement.compile(dialect=_DIALECT)
+    differs = [table.c[name].is_distinct_from(statement.excluded[name]) for name in update]
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key),
+        set_={name: statement.excluded[name] for name in update},
+        where=sa.or_(*differs),
+    )
+    return statement.compile(dialect=_DIALECT)
+
+
+@functools.cache
+def _adopt_statement(table: sa.Table, column_names: tuple[str, ...]) -> SQLCompiler:
+    statement = insert(table).from_select(column_names, _incoming(column_names))
+    keys = {column.name for column in table.primary_key}
     # DuckDB takes no subquery in this place, so the finished ingests (a short list) are bound.
     is_finished = sa.func.list_contains(
-        sa.bindparam("finished", [row[0] for row in finished], sa.ARRAY(sa.String)),
-        table.c.ingest_id,
+        sa.bindparam("finished", type_=sa.ARRAY(sa.String)), table.c.ingest_id
     )
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key),
-        set_={name: statement.excluded[name] for name in incoming.column_names if name not in keys},
+        set_={name: statement.excluded[name] for name in column_names if name not in keys},
         where=sa.and_(
             table.c.ingest_id.is_distinct_from(statement.excluded.ingest_id),
             sa.not_(is_finished),
         ),
     )
-    return _execute(connection, table, incoming, statement)
+    return statement.compile(dialect=_DIALECT)
 
 
 def _check_update(table: sa.Table, update: Sequence[str]) -> None:
@@ -144,8 +161,8 @@ def _merge(table: sa.Table) -> sa.TextClause:
     )
 
 
-def _incoming(incoming: pa.Table) -> sa.Select[Any]:
-    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in incoming.column_names]
+def _incoming(column_names: Sequence[str]) -> sa.Select[Any]:
+    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in column_names]
     return sa.select(*columns).select_from(sa.table(_INCOMING))
 
 
@@ -153,16 +170,16 @@ def _execute(
     connection: duckdb.DuckDBPyConnection,
     table: sa.Table,
     incoming: pa.Table,
-    statement: sa.Insert | sa.TextClause,
+    statement: SQLCompiler,
+    values: Mapping[str, object] | None = None,
 ) -> int:
-    compiled = statement.compile(dialect=_DIALECT)
-    parameters = [compiled.params[name] for name in compiled.positiontup or ()]
+    parameters = [(values or {})[name] for name in statement.positiontup or ()]
     changed = 0
     for start in range(0, incoming.num_rows, BATCH_ROWS):
         connection.register(_INCOMING, incoming.slice(start, BATCH_ROWS))
         try:
             connection.begin()
-            row = connection.execute(str(compiled), parameters).fetchone()
+            row = connection.execute(str(statement), parameters).fetchone()
             connection.commit()
         except duckdb.ConstraintException as error:
             connection.rollback()

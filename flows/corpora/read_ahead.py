@@ -1,10 +1,11 @@
-"""Prepare the next batches in a second thread while the caller writes the last one."""
+"""Prepare the next items in a second thread while the caller works on the last one."""
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,11 +13,13 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.1
 
 
-def read_ahead(items: Iterable[T], depth: int = 1) -> Iterator[T]:
-    """Yield *items* in order, at most *depth* of them waiting; an error in them is raised here.
+@contextlib.contextmanager
+def read_ahead(items: Generator[T, None, None], depth: int = 1) -> Iterator[Iterator[T]]:
+    """Give *items* in order, at most *depth* of them waiting; an error in them is raised here.
 
     Hashing, decompressing and array work release the interpreter, and so does the database: the
-    two sides overlap. Leaving the loop early stops the thread.
+    two sides overlap. Leaving the context stops the thread and closes *items*, in the thread that
+    ran them, before it returns.
     """
     ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     is_stopped = threading.Event()
@@ -32,17 +35,16 @@ def read_ahead(items: Iterable[T], depth: int = 1) -> Iterator[T]:
 
     def produce() -> None:
         try:
-            for item in items:
-                if not offer(item, None):
-                    return
+            with contextlib.closing(items):
+                for item in items:
+                    if not offer(item, None):
+                        return
         except BaseException as error:  # noqa: BLE001 - raised again in the other thread
             offer(None, error)
         else:
             offer(None, _End())
 
-    thread = threading.Thread(target=produce, name="read-ahead", daemon=True)
-    thread.start()
-    try:
+    def taken() -> Iterator[T]:
         while True:
             item, error = ready.get()
             if isinstance(error, _End):
@@ -50,6 +52,11 @@ def read_ahead(items: Iterable[T], depth: int = 1) -> Iterator[T]:
             if error is not None:
                 raise error
             yield item  # type: ignore[misc]  # an item where there is no error
+
+    thread = threading.Thread(target=produce, name="read-ahead", daemon=True)
+    thread.start()
+    try:
+        yield taken()
     finally:
         is_stopped.set()
         thread.join()

@@ -34,8 +34,8 @@ from flows.corpora.files import (
 )
 from flows.corpora.layouts import RECOGNISED
 
-BLOCK_BYTES = 16 << 20
-"""Decompressed bytes read at once: large enough for bulk work, small enough for four in flight."""
+BLOCK_BYTES = 32 << 20
+"""Decompressed bytes read at once: large enough for bulk work, small enough for five in flight."""
 
 FIRST_BLOCK_BYTES = 1 << 20
 
