@@ -55,8 +55,11 @@ def texts(batch: RecordBatch, column: str) -> list[str | None]:
 
 def ids(batch: RecordBatch, column: str) -> list[str | None]:
     """Return ids as text: text stays, a whole number is written out; None for a null or blank."""
+    values = column_values(batch, column)
+    if set(map(type, values)) == {int}:
+        return list(map(str, values))
     found: list[str | None] = []
-    for index, value in enumerate(column_values(batch, column)):
+    for index, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise _wrong(batch, index, column, "text or a whole number", value)
         found.append(None if value is None or value == "" else str(value))
