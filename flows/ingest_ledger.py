@@ -328,8 +328,8 @@ def bulk_loading(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
     By default DuckDB folds the log into the file every 16 MB and rewrites the unfinished row group
     of texts (some 300 MB) each time; choosing a compression for texts costs as much as all else;
-    and a second thread of DuckDB's only gets in the way of the one that reads ahead (the same rows
-    took twice the processor time).
+    and further threads of DuckDB's own only get in the way of the two that run ahead
+    (`flows.ingest_pipeline`).
     """
     before = {
         name: connection.execute("select current_setting($name)", {"name": name}).fetchall()[0][0]

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import duckdb
 import pyarrow as pa
 
-from flows.corpora.read_ahead import read_ahead
+from flows.run_ahead import run_ahead
 from warehouse.schema import texts
 from warehouse.writers import upsert
 
@@ -34,8 +34,8 @@ def texts_written(
     No story is written before its text.
     """
     with (
-        read_ahead(batches) as prepared,
-        read_ahead(_texts_first(connection, prepared)) as written,
+        run_ahead(batches, "prepare") as prepared,
+        run_ahead(_texts_first(connection, prepared), "write-texts") as written,
     ):
         yield written
 

@@ -1,10 +1,11 @@
 """The raw tables: what was given and measured, row by row, before anything is computed from it.
 
-Every table lives in schema ``raw`` of the work file and is written only by `warehouse.writers`. It
-has a primary key and no other index: DuckDB's ``on conflict`` needs the key and can fail for ever
-beside secondary indexes. Scored tokens alone have no index, which would take 8.5 of their 124
-bytes: they are merged by their key, and the mart made of them tests that it is one. Foreign keys
-are left to dbt's relationship tests, since in DuckDB they forbid the updates that an upsert makes.
+Every table lives in schema ``raw`` of the work file and is written only by `warehouse.writers`.
+Each but one has a primary key and no other index: DuckDB's ``on conflict`` needs the key and can
+fail for ever beside secondary indexes. Scored tokens have none, which would add 8.5 bytes to the
+117 of each: they are merged by their key, and a test of the staging model says that it is one.
+Foreign keys are left to dbt's relationship tests, since in DuckDB they forbid the updates that an
+upsert makes.
 
 Ids are 32 lower-case hexadecimal digits, the first half of a SHA-256 over what the row *is*, so the
 same thing read twice is the same row. Timestamps are UTC without a zone.

@@ -38,6 +38,7 @@ BLOCK_BYTES = 32 << 20
 """Decompressed bytes read at once: large enough for bulk work, small enough for five in flight."""
 
 FIRST_BLOCK_BYTES = 1 << 20
+"""The first block, each later one twice as large: who writes has something to do at once."""
 
 BATCH_RECORDS = 50_000
 
@@ -185,7 +186,7 @@ def _line_blocks(
 ) -> Iterator[tuple[list[bytes], int, int]]:
     """Yield whole lines, the number of the first, and the bytes of the file read for them.
 
-    The first blocks are smaller than *block_bytes*, so that the work on them begins at once.
+    The first blocks are smaller than *block_bytes*, see `FIRST_BLOCK_BYTES`.
     """
     rest = source.read(len(BYTE_ORDER_MARK))
     rest = b"" if rest == BYTE_ORDER_MARK else rest
@@ -202,6 +203,8 @@ def _line_blocks(
                     f"of {file.path} has more; records are separated by line ends."
                 )
             continue
+        # Not the whole block joined, which copies it; split again, since the first three bytes of
+        # the file may hold line ends.
         lines = block.split(b"\n")
         lines[:1] = b"".join((*pieces, lines[0])).split(b"\n")
         pieces = [lines.pop()] if block or not lines[-1] else []

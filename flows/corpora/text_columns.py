@@ -79,6 +79,8 @@ def _words_and_md5s(texts: Sequence[str], encoded: Sequence[bytes]) -> tuple[lis
     """Return `count_words` of `udfs.word_sets` and `normalised_md5` of `udfs.identity` of texts.
 
     On the bytes of all where nothing beyond ASCII is in a word or normalised, one by one elsewhere.
+    Words are those of the normalised text where no letter, digit or mark is beyond ASCII: there
+    normalising changes no word, only white space, case and signs.
     """
     beyond = [
         _NOTHING if text.isascii() else set(data.translate(None, _ASCII).decode())
@@ -101,7 +103,7 @@ def _words_and_md5s(texts: Sequence[str], encoded: Sequence[bytes]) -> tuple[lis
 def _begun_words(
     folded: NDArray[np.uint8], sizes: Sequence[int], *, has_apostrophe: bool
 ) -> list[int]:
-    """Return the words of texts in which, beyond ASCII, only the apostrophe is part of any.
+    """Return the number of words of each text; beyond ASCII, only the apostrophe counts as part.
 
     A word begins where a word character follows none; a run that follows another by exactly one
     apostrophe or hyphen goes on with that word.
@@ -109,7 +111,7 @@ def _begun_words(
     Parameters
     ----------
     folded : ndarray of uint8, shape (bytes,)
-        Texts in lower case, with a byte before, between and after them.
+        Texts in lower case, with `_BETWEEN` before, between and after them.
     sizes : sequence of int
         Bytes of each.
     has_apostrophe : bool
@@ -125,7 +127,7 @@ def _begun_words(
         ends = np.flatnonzero(folded == last)
         ends = ends[(folded[ends - 1] == middle) & (folded[ends - 2] == first)]
         begins[ends[is_word[ends - 3]]] = False
-    # A beginning at place p of the texts is at p - 1 here, where no text has a byte before it.
+    # begins[i] is about byte i + 1: the first text starts at 0, each next after a separator.
     stops = np.cumsum(np.add(sizes, 1)).tolist()
     return [int(np.count_nonzero(begins[start:stop])) for start, stop in pairwise([0, *stops])]
 
@@ -167,7 +169,7 @@ def _is_apart(character: str) -> bool:
 def _is_inert(character: str) -> bool:
     """Whether NFC, case folding and white space leave *character* as it is beside any other.
 
-    What NFC may join to the character before it is a mark or a vowel or final of Hangul.
+    What NFC may join to the character before it is a mark or a letter of the Hangul Jamo.
     """
     return (
         character.casefold() == character

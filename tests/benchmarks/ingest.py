@@ -86,8 +86,8 @@ def main() -> None:
             print(
                 f"ingest of {size:,.0f} MB, {row_count:,} stories: {took:.1f} s, "
                 f"{size / took:,.0f} MB/s (file fingerprint {hashed:.2f} s of it); processor "
-                f"{busy:.1f} s in three threads, so {2 * size / busy:,.0f} MB/s if two cores were "
-                f"free; peak memory {peak:,.0f} MB, {before:,.0f} MB before"
+                f"{busy:.1f} s in three threads, so at most {2 * size / busy:,.0f} MB/s on two "
+                f"free cores; peak memory {peak:,.0f} MB, {before:,.0f} MB before"
             )
         part = Path(folder) / "part.jsonl"
         part_size = write_stories_file(part, TOKENIZED_SHARE_MB * 1_000_000) / 1e6

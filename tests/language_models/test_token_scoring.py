@@ -123,6 +123,19 @@ def test_sketches_of_logits_answer_for_every_temperature(outcome_count: int) -> 
         assert sketched == pytest.approx(ahead, abs=1e-4)
 
 
+def test_sketches_of_steep_forecasts_are_near_exact_at_the_temperature_most_asked_for() -> None:
+    # One likely outcome and 49,151 equal ones d nats below: the hardest rows for 16 coefficients.
+    logits = torch.zeros(59, 49_152)
+    logits[:, 1:] = -torch.linspace(1, 30, 59)[:, None]
+    sketches = logit_scores(logits, torch.zeros(59, dtype=torch.long)).temperature_sketch
+    exact = torch.log_softmax(logits.double(), dim=1).numpy()
+    # The log-partition of probabilities is 0; from Chebyshev nodes it is off by 9e-4.
+    assert np.abs(log_partition_at(1.0, sketches)).max() < 2e-4
+    for temperature in (0.5, 0.8, 1.25, 2.0):
+        missed = log_partition_at(temperature, sketches) - log_partition(exact, 1.0 / temperature)
+        assert np.abs(missed).max() < 2e-3
+
+
 def test_ties_go_to_the_lowest_id_and_an_even_nucleus_ends_where_it_must() -> None:
     found = logit_scores(torch.zeros(3, 10), torch.tensor([0, 4, 9]))
     assert found.top_token_id.tolist() == [0, 0, 0]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.identity import content_id, normalise_story, normalised_md5, text_id
+from udfs.identity import content_id, content_ids, normalise_story, normalised_md5, text_id
 from udfs.word_sets import WordLimitError, count_words, cut_words, word_set
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -23,6 +23,12 @@ def test_identities_are_the_published_hashes_of_what_a_thing_is() -> None:
 
 def test_the_type_of_a_part_is_part_of_the_identity() -> None:
     assert len({content_id("1"), content_id(1), content_id(None), content_id("1", None)}) == 4
+
+
+@given(st.lists(st.tuples(texts, texts), max_size=5), texts)
+def test_identities_in_bulk_are_those_one_by_one(rows: list[tuple[str, str]], first: str) -> None:
+    columns = [[row[place] for row in rows] for place in (0, 1)]
+    assert content_ids(first, *columns) == [content_id(first, *row) for row in rows]
 
 
 def test_stories_that_differ_in_case_space_or_composition_are_duplicates() -> None:

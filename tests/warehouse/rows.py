@@ -72,6 +72,18 @@ def study(**values: Any) -> dict[str, Any]:
     } | values
 
 
+def token(document: int, index: int, count: int = 1) -> dict[str, Any]:
+    """Return a row of ``raw.scored_tokens``."""
+    return {
+        "scoring_id": "scoring",
+        "document_id": str(document),
+        "token_index": index,
+        "byte_count": count,
+        "confidence": 0.5,
+        "is_hit": True,
+    }
+
+
 def scored_token_rows(count: int) -> pa.Table:
     """Return *count* tokens of one document."""
     return pa.table(

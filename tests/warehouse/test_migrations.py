@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.warehouse.conftest import Process
@@ -18,7 +19,7 @@ from warehouse.errors import WarehouseError, WarehouseNewerError
 from warehouse.files import log_path
 from warehouse.migrations import STEPS as ALL_STEPS
 from warehouse.migrations import is_current, migrate
-from warehouse.schema import SCHEMA_VERSION, texts
+from warehouse.schema import SCHEMA_VERSION, scored_tokens, texts
 from warehouse.writers import upsert
 
 
@@ -277,3 +278,32 @@ def test_sketches_of_version_5_become_integers_and_no_token_is_lost(version_1: P
         (None, None),
         (stored_sketch(sketch[:1], SKETCH_BITS)[0].tolist(), None),
     ]
+
+
+def test_tokens_of_version_7_keep_every_column_and_lose_their_index(version_1: Path) -> None:
+    migrate(version_1, ALL_STEPS, 7)
+    token = {
+        "scoring_id": "s", "document_id": "d", "token_index": 1, "sentence_index": 2,
+        "position": 3, "context_token_count": 4, "token_id": 5, "top_token_id": 6,
+        "outcome_label": "it", "top_label": "is", "confidence": 0.5, "is_hit": True,
+        "log_probability_nats": -0.25, "entropy_nats": 0.75, "rank": 7, "mass_ahead": 0.125,
+        "kept_mass": 0.9375, "prediction_set_size": 8, "byte_count": 9, "is_unknown": False,
+        "is_across_join": True, "temperature_sketch": list(range(16)),
+        "mass_ahead_sketch": list(range(16, 32)),
+    }  # fmt: skip
+    assert list(token) == [column.name for column in scored_tokens.columns]
+    upsert_all = "insert into raw.scored_tokens by name select * from incoming"
+    with closing(duckdb.connect(version_1)) as connection:
+        connection.register("incoming", pa.Table.from_pylist([token]))
+        connection.execute(upsert_all)
+        with pytest.raises(duckdb.ConstraintException, match="violates primary key"):
+            connection.execute(upsert_all)
+    migrate(version_1)
+    with closing(duckdb.connect(version_1)) as connection:
+        found = connection.execute("select * from raw.scored_tokens").to_arrow_table().to_pylist()
+        keys = connection.execute(
+            "select constraint_text from duckdb_constraints() where table_name = 'scored_tokens' "
+            "and constraint_type = 'PRIMARY KEY'"
+        ).fetchall()
+    assert found == [token]
+    assert keys == []

@@ -14,7 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.conftest import Process
-from tests.warehouse.rows import ingest, scored_token_rows, story, text, token_counts
+from tests.warehouse.rows import (
+    ingest,
+    scored_token_rows,
+    story,
+    text,
+    token,
+    token_counts,
+)
 from warehouse import writers
 from warehouse.connection import open_warehouse
 from warehouse.errors import RowsRefusedError
@@ -238,17 +245,6 @@ def test_names_of_python_variables_are_no_tables(connection: duckdb.DuckDBPyConn
     assert not_a_table.num_rows == 1
 
 
-def token(document: int, index: int, count: int = 1) -> dict[str, object]:
-    return {
-        "scoring_id": "scoring",
-        "document_id": str(document),
-        "token_index": index,
-        "byte_count": count,
-        "confidence": 0.5,
-        "is_hit": True,
-    }
-
-
 @settings(
     max_examples=25,
     deadline=None,
@@ -285,6 +281,9 @@ def test_nothing_is_updated_in_a_table_without_an_index(
 ) -> None:
     with pytest.raises(ValueError, match="scored_tokens"):
         upsert(connection, scored_tokens, [token(0, 0)], update=["byte_count"])
+
+
+def test_a_refused_token_is_named_by_its_key(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(RowsRefusedError, match="document_id '0', token_index 1"):
         upsert(connection, scored_tokens, [token(0, 0), token(0, 1, count=-1)])
 

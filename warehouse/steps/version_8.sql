@@ -1,4 +1,4 @@
--- Version 8: scored tokens without the index of their key, which took 8 bytes of each and is not
+-- Version 8: scored tokens without the index of their key, which took 8.5 bytes of each and is not
 -- needed to find what is there already: rows are merged. No row is lost.
 
 create table raw.scored_tokens_8 (

@@ -1,4 +1,4 @@
-"""Prepare the next items in a second thread while the caller works on the last one."""
+"""Run a generator in a thread of its own while the caller works on what it gave last."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _POLL_SECONDS = 0.1
 
 
 @contextlib.contextmanager
-def read_ahead(items: Generator[T, None, None], depth: int = 1) -> Iterator[Iterator[T]]:
+def run_ahead(items: Generator[T, None, None], name: str, depth: int = 1) -> Iterator[Iterator[T]]:
     """Give *items* in order, at most *depth* of them waiting; an error in them is raised here.
 
     Hashing, decompressing and array work release the interpreter, and so does the database: the
-    two sides overlap. Leaving the context stops the thread and closes *items*, in the thread that
-    ran them, before it returns.
+    two sides overlap. Leaving the context stops the thread, called *name*, once the item it is
+    at is done, and closes *items* in it.
     """
     ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     is_stopped = threading.Event()
@@ -53,7 +53,7 @@ def read_ahead(items: Generator[T, None, None], depth: int = 1) -> Iterator[Iter
                 raise error
             yield item  # type: ignore[misc]  # an item where there is no error
 
-    thread = threading.Thread(target=produce, name="read-ahead", daemon=True)
+    thread = threading.Thread(target=produce, name=name, daemon=True)
     thread.start()
     try:
         yield taken()
