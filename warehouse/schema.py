@@ -3,7 +3,7 @@
 Every table lives in schema ``raw`` of the work file and is written only by `warehouse.writers`.
 Each but one has a primary key and no other index: DuckDB's ``on conflict`` needs the key and can
 fail for ever beside secondary indexes. Scored tokens have none, which would add 8.5 bytes to the
-117 of each: they are merged by their key, and a test of the staging model says that it is one.
+117 of each: they are merged by their key, which a test of ``int_scored_tokens_binned`` holds.
 Foreign keys are left to dbt's relationship tests, since in DuckDB they forbid the updates that an
 upsert makes.
 
