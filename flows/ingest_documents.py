@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,12 +48,14 @@ class DocumentWriter:
     ) -> None:
         self._connection, self._ingest, self._test_set_name = connection, ingest, test_set_name
         self._places: dict[str, str] = {}
+        self._file_names: set[str] = set()
 
     def write(self, documents: Iterable[FoundDocument]) -> int:
         """Write *documents* and return how many are new to the warehouse."""
         kept: list[FoundDocument] = []
         rejects: list[Reject] = []
         for found in documents:
+            self._file_names.add(found.file_name)
             place = f"line {found.line_number} of {found.file_name}"
             if found.text is None or not found.text.strip():
                 detail = "A text must have a character that is no white space, this one has none."
@@ -69,6 +72,31 @@ class DocumentWriter:
         upsert(self._connection, texts, text_columns(strings))
         rows = [self._row(found) for found in kept]
         return adopt(self._connection, test_set_texts, arrow_rows(test_set_texts, rows))
+
+    def earlier_version_notes(self) -> list[str]:
+        """Return a note where the test set keeps texts that its files no longer hold."""
+        rows = self._connection.execute(
+            "select test_set_texts.document_id, test_set_texts.file_name "
+            "from raw.test_set_texts as test_set_texts "
+            "inner join raw.ingests as ingests on test_set_texts.ingest_id = ingests.ingest_id "
+            "where test_set_texts.study_name = $study_name "
+            "and test_set_texts.test_set_name = $test_set_name "
+            "and list_contains($file_names, test_set_texts.file_name) "
+            "and ingests.status = 'done' and ingests.ingest_id <> $ingest_id",
+            {
+                "study_name": self._ingest.study_name,
+                "test_set_name": self._test_set_name,
+                "file_names": sorted(self._file_names),
+                "ingest_id": self._ingest.ingest_id,
+            },
+        ).fetchall()
+        kept = Counter(name for identity, name in rows if identity not in self._places)
+        return [
+            f"{count:,} texts of another version of {name} stay in the test set "
+            f"{self._test_set_name} and are scored beside the new ones; for a test set of this "
+            "version alone, give another --name"
+            for name, count in sorted(kept.items())
+        ]
 
     def _row(self, found: FoundDocument) -> dict[str, object]:
         return {

@@ -157,9 +157,9 @@ def _faults_of_confidence(batch: ForecastBatch) -> list[Fault]:
         if None in labels:
             faults.append(("not_a_probability", "A forecast must have both labels, one is empty."))
         elif not 0.0 <= value <= 1.0:
-            faults.append(
-                ("not_a_probability", f"A confidence must be in [0, 1], and this one is {value}.")
-            )
+            shown = "no number" if np.isnan(value) else f"{value}"
+            detail = f"A confidence must be in [0, 1], and this one is {shown}."
+            faults.append(("not_a_probability", detail))
         else:
             faults.append(None)
     return faults

@@ -54,7 +54,8 @@ def ingest_texts(
     register_study(connection, settings)
     finish_ingest(connection, ingest, row_count)
     rejects = ingest_reject_counts(connection, ingest)
-    return IngestReport(ingest.ingest_id, True, row_count, inserted, rejects, source.notes)
+    notes = (*source.notes, *writer.earlier_version_notes())
+    return IngestReport(ingest.ingest_id, True, row_count, inserted, rejects, notes)
 
 
 def _documents(batch: TextBatch) -> Iterator[FoundDocument]:

@@ -100,8 +100,13 @@ where diversity_vectors.study_name = $study_name and ingests.status = 'done'
 _RUNS = """
 select command, study_name, started_at, status, detail
 from raw.runs
+-- The latest five, and every command that has failed since it last succeeded.
+qualify row_number() over (order by started_at desc) <= 5
+    or (
+        status <> 'done'
+        and row_number() over (partition by command, study_name order by started_at desc) = 1
+    )
 order by started_at desc
-limit 5
 """
 
 _DERIVED_REJECTS = """

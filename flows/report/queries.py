@@ -252,12 +252,12 @@ order by study_name, test_set_name, language_model_name, bin_count, applied_temp
     ReportQuery(
         "temperature_fits",
         "fct_temperature_fits",
-        """select study_name, test_set_name, language_model_name, token_group, fold_name,
-    token_count, fit_status, fitted_temperature, log_loss_nats, log_loss_at_1_nats,
+        """select study_name, test_set_name, language_model_name, token_group, class_name,
+    fold_name, token_count, fit_status, fitted_temperature, log_loss_nats, log_loss_at_1_nats,
     temperature_gain_nats
 from fct_temperature_fits
 where list_contains($study_names, study_name)
-order by study_name, test_set_name, language_model_name, token_group, fold_name""",
+order by study_name, test_set_name, language_model_name, token_group, class_name, fold_name""",
     ),
     ReportQuery(
         "prediction_set_coverage",

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from flows.corpora.layouts import TextsLayout
 from flows.ingest_stages import ingest_named, ingest_study
 from flows.language_models.errors import LanguageModelError
+from flows.run_log import RecordedRun
 from flows.score import request_by_name, score_request, score_study
 from flows.settings import Settings, prepare_home
 from flows.status import read_status, status_text
@@ -151,6 +153,43 @@ def test_texts_are_scored_by_name_without_a_study_file(
     request = request_by_name("plain", [str(tiny_folder)])
     assert score_request(settings, request).token_counts == {"plain/tiny": 3}
     assert "scored plain by tiny: 3 tokens" in status_text(read_status(settings))
+
+
+def test_a_test_set_that_keeps_texts_of_an_edited_file_says_so(
+    settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, text in (("bus.txt", "The bus is late."), ("tea.txt", "The tea is hot.")):
+        (folder / name).write_text(text)
+    layout = TextsLayout(str(folder), test_set_name="texts")
+    (first,) = ingest_named(settings, "texts", layout, {}).reports
+    assert first.notes == ()
+    (folder / "tea.txt").write_text("The tea is cold.")
+    (second,) = ingest_named(settings, "texts", layout, {}).reports
+    (note,) = second.notes
+    assert note.startswith("1 texts of another version of tea.txt stay in the test set texts")
+    assert rows(settings, "select count(*) from raw.test_set_texts") == [(3,)]
+
+
+def test_status_shows_a_failed_command_until_it_is_done_however_long_ago(
+    settings: Settings,
+) -> None:
+    # (command, study, status), oldest first: one day each.
+    ended = [
+        ("ingest", "broken", "failed"),
+        ("ingest", "mended", "failed"),
+        ("ingest", "mended", "done"),
+        *[("measure", "fine", "done")] * 7,
+    ]
+    with open_warehouse(work_path(settings.home)) as connection:
+        for day, (command, study_name, status) in enumerate(ended, 1):
+            run = RecordedRun(connection, command, study_name)
+            run.begin(datetime(2026, 1, day))  # noqa: DTZ001 - stored without a zone
+            run.end(status, "why")
+    shown = [(run["command"], run["study_name"], run["status"])
+             for run in read_status(settings)["runs"]]  # fmt: skip
+    assert shown == [*[("measure", "fine", "done")] * 5, ("ingest", "broken", "failed")]
 
 
 def test_continuations_are_scored_after_their_contexts(
