@@ -32,9 +32,12 @@ _CPU_ROWS, _GPU_ROWS = 8, 128
 """Rows reduced at once. Thirteen arrays of their size are held: 20 MB on a processor, where 2 to 32
 rows take the same time, and 330 MB on a GPU, which is busy only with many."""
 
-_CPU_GROUP_ROWS = 32
-"""Rows whose likely outcomes are ranked at once. Of rows that are nearly flat, these are most of
-the vocabulary: 130 MB of float64 and places."""
+_GROUP_OUTCOMES = 1_000_000
+"""Outcomes of the rows that are ranked at once on a processor. Of rows that are nearly flat all are
+likely, and take some 100 bytes each; of others a hundredth is."""
+
+_SKETCHED_OUTCOMES = 1 << 15
+"""Outcomes whose 16 powers are held at once: 4 MB."""
 
 _LEAST_SHARE = (1.0 - NUCLEUS_MASS) / 2.0
 """Outcomes below this share of 1/V hold less than half of what a nucleus leaves out."""
@@ -87,7 +90,9 @@ def logit_scores(logits: torch.Tensor, outcome: torch.Tensor) -> LogitScores:
         Natural logarithms. Ties of the top label go to the lowest id.
     """
     is_on_cpu = logits.device.type == "cpu"
-    step, group = (_CPU_ROWS, _CPU_GROUP_ROWS) if is_on_cpu else (_GPU_ROWS, _GPU_ROWS)
+    step = group = _CPU_ROWS if is_on_cpu else _GPU_ROWS
+    if is_on_cpu:
+        group *= max(1, _GROUP_OUTCOMES // (step * max(1, logits.shape[1])))
     work = Workspace(min(step, len(logits)), logits.shape[1], logits.device)
     parts = [
         _scores(logits[start : start + group], outcome[start : start + group], step, work)
@@ -302,7 +307,10 @@ def _ahead_sketches(
     ahead: torch.Tensor, row_of: torch.Tensor, log_partition: torch.Tensor, is_sound: torch.Tensor
 ) -> NDArray[np.float32]:
     betas = torch.as_tensor(NODE_INVERSE_TEMPERATURES.copy(), device=ahead.device)
-    sums = _segment_sums((ahead[:, None] * betas).exp_(), row_of, len(log_partition))
+    sums = torch.zeros(len(log_partition), len(betas), dtype=torch.float64, device=ahead.device)
+    for start in range(0, len(ahead), _SKETCHED_OUTCOMES):
+        part = slice(start, start + _SKETCHED_OUTCOMES)
+        sums.index_add_(0, row_of[part], (ahead[part, None] * betas).exp_())
     values = _array(sums.log() - betas * log_partition[:, None])
     sketches = np.full((len(values), len(betas)), np.nan, dtype=np.float32)
     some = _array(is_sound) & np.isfinite(values).all(axis=1)

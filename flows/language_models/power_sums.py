@@ -29,7 +29,9 @@ SKETCH_POWERS = (32, *(power for power, _, _ in _PRODUCTS))
 """64 β at which the sums are made: Lebesgue constant 3.5 (16 Chebyshev nodes: 2.7).
 
 One more than the coefficients, so that β = 1 itself, where most is asked, is among them: there the
-fit is about ten times closer than interpolation from nodes beside it.
+fit is about ten times closer than interpolation from nodes beside it. Between, one likely outcome
+over equal others, the worst of forecasts, is off by up to 3.2e-3 nats with 2^18 of them (Chebyshev
+nodes: 2.4e-3).
 """
 
 _NEEDED_AFTER = [
