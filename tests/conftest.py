@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import hypothesis
@@ -97,13 +97,14 @@ def made_once(
     return home
 
 
-def calibrary(home: Path, *arguments: str) -> None:
-    """Run one command as a user does."""
+def calibrary(home: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    """Run one command as a user does; with the environment of `harness` on that server."""
     completed = subprocess.run(
         [sys.executable, "-m", "flows", *arguments, "--home", str(home)],
         capture_output=True,
         text=True,
         timeout=400,
+        env=os.environ | (environment or {}),
     )
     assert completed.returncode == 0, completed.stderr
 
@@ -132,7 +133,9 @@ def first_samples(path: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def real_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real_home(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, harness: dict[str, str]
+) -> Path:
     """A home with three real inputs: a few prompts of two, every released vector of the third."""
 
     def make(home: Path) -> None:
@@ -140,7 +143,7 @@ def real_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         calibrary(
             home, "ingest", "stories", str(stories / "responses.jsonl.gz"),
             "--prompts", str(stories / "prompts.jsonl.gz"), "--name", "writing_prompts",
-            "--prompt-count", str(REAL_PROMPTS),
+            "--prompt-count", str(REAL_PROMPTS), environment=harness,
         )  # fmt: skip
         part = home.with_name("olmo.jsonl")
         whole = shared_data / "olmo_generations" / "generations.jsonl.gz"
@@ -148,11 +151,14 @@ def real_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         calibrary(
             home, "ingest", "generations", str(part), "--name", "olmo",
             "--language-model-column", "stage", "--decoding-strategy", "temperature_1.0",
-            "--samples-per-prompt", str(REAL_SAMPLES),
+            "--samples-per-prompt", str(REAL_SAMPLES), environment=harness,
         )  # fmt: skip
         vectors = shared_data / "uncertain_human" / "uncertainty_analysis.csv"
-        calibrary(home, "ingest", "diversity-vectors", str(vectors), "--name", "uncertain_human")
-        calibrary(home, "measure")
-        calibrary(home, "build")
+        calibrary(
+            home, "ingest", "diversity-vectors", str(vectors), "--name", "uncertain_human",
+            environment=harness,
+        )  # fmt: skip
+        calibrary(home, "measure", environment=harness)
+        calibrary(home, "build", environment=harness)
 
     return made_once(tmp_path_factory, "real_inputs", make)

@@ -101,8 +101,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another work file: the same raw rows, written in another order and built again."""
     work_file = tmp_path_factory.mktemp("rebuilt") / "work.duckdb"
     write_studies(work_file, is_reversed=True)
-    run_dbt(work_file, "seed")
-    run_dbt(work_file, "run")
+    run_dbt(work_file, "build", "--resource-type", "seed", "--resource-type", "model")
     return work_file
 
 

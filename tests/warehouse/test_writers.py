@@ -295,7 +295,7 @@ MERGE = """
     from warehouse.connection import open_warehouse
     from warehouse.schema import scored_tokens
     from warehouse.writers import upsert
-    rows = scored_token_rows(160_000)
+    rows = scored_token_rows(60_000)
     with open_warehouse(Path(sys.argv[1])) as connection:
         for start in range(0, rows.num_rows, 5_000):
             upsert(connection, scored_tokens, rows.slice(start, 5_000))
@@ -308,7 +308,7 @@ def test_killing_merges_anywhere_keeps_every_finished_batch_and_doubles_no_row(
 ) -> None:
     rng = random.Random(12)  # noqa: S311
     counted = "select count(*), count(distinct token_index) from raw.scored_tokens"
-    for first_batches in (3, 26):
+    for first_batches in (2, 9):
         process = start_python(MERGE, work)
         assert process.stdout is not None
         finished = 0
@@ -323,10 +323,10 @@ def test_killing_merges_anywhere_keeps_every_finished_batch_and_doubles_no_row(
             assert row is not None
             assert row[0] == row[1] >= finished
             assert row[0] % 5_000 == 0
-    rows = scored_token_rows(160_000)
+    rows = scored_token_rows(60_000)
     with open_warehouse(work) as connection:
-        assert upsert(connection, scored_tokens, rows) == 160_000 - row[0]
-        assert connection.execute(counted).fetchone() == (160_000, 160_000)
+        assert upsert(connection, scored_tokens, rows) == 60_000 - row[0]
+        assert connection.execute(counted).fetchone() == (60_000, 60_000)
         assert upsert(connection, scored_tokens, rows) == 0
 
 
