@@ -92,9 +92,9 @@ class DocumentWriter:
         ).fetchall()
         kept = Counter(name for identity, name in rows if identity not in self._places)
         return [
-            f"{count:,} texts of another version of {name} stay in the test set "
-            f"{self._test_set_name} and are scored beside the new ones; for a test set of this "
-            "version alone, give another --name"
+            f"the test set {self._test_set_name} keeps what another version of {name} held "
+            f"(texts: {count:,}), scored beside the new ones; for a test set of this version "
+            "alone, give another --name"
             for name, count in sorted(kept.items())
         ]
 

@@ -168,7 +168,8 @@ def test_a_test_set_that_keeps_texts_of_an_edited_file_says_so(
     (folder / "tea.txt").write_text("The tea is cold.")
     (second,) = ingest_named(settings, "texts", layout, {}).reports
     (note,) = second.notes
-    assert note.startswith("1 texts of another version of tea.txt stay in the test set texts")
+    assert note.startswith("the test set texts keeps what another version of tea.txt held")
+    assert "(texts: 1)" in note
     assert rows(settings, "select count(*) from raw.test_set_texts") == [(3,)]
 
 

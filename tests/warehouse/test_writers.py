@@ -288,6 +288,19 @@ def test_a_refused_token_is_named_by_its_key(connection: duckdb.DuckDBPyConnecti
         upsert(connection, scored_tokens, [token(0, 0), token(0, 1, count=-1)])
 
 
+def killed_after(batches: int, process: Process, rng: random.Random) -> int:
+    """Kill *process* soon after that many batches; return the rows it had said are written."""
+    assert process.stdout is not None
+    finished = 0
+    for _ in range(batches):
+        finished = int(process.stdout.readline())
+    time.sleep(rng.uniform(0, 0.1))
+    process.kill()
+    finished = max([finished, *(int(line) for line in process.stdout)])
+    process.wait()
+    return finished
+
+
 MERGE = """
     import sys
     from pathlib import Path
@@ -309,15 +322,7 @@ def test_killing_merges_anywhere_keeps_every_finished_batch_and_doubles_no_row(
     rng = random.Random(12)  # noqa: S311
     counted = "select count(*), count(distinct token_index) from raw.scored_tokens"
     for first_batches in (2, 9):
-        process = start_python(MERGE, work)
-        assert process.stdout is not None
-        finished = 0
-        for _ in range(first_batches):
-            finished = int(process.stdout.readline())
-        time.sleep(rng.uniform(0, 0.1))
-        process.kill()
-        finished = max([finished, *(int(line) for line in process.stdout)])
-        process.wait()
+        finished = killed_after(first_batches, start_python(MERGE, work), rng)
         with open_warehouse(work) as connection:
             row = connection.execute(counted).fetchone()
             assert row is not None
@@ -351,15 +356,7 @@ def test_killing_upserts_anywhere_keeps_every_finished_batch_and_a_sound_key(
     # 160,000 rows: a lost key was once seen after 122,880 of them.
     rng = random.Random(11)  # noqa: S311
     for first_batches in (3, 26):
-        process = start_python(FILL, work)
-        assert process.stdout is not None
-        finished = 0
-        for _ in range(first_batches):
-            finished = int(process.stdout.readline())
-        time.sleep(rng.uniform(0, 0.1))
-        process.kill()
-        finished = max([finished, *(int(line) for line in process.stdout)])
-        process.wait()
+        finished = killed_after(first_batches, start_python(FILL, work), rng)
         with open_warehouse(work) as connection:
             row = connection.execute("select count(*) from raw.text_token_counts").fetchone()
             assert row is not None
